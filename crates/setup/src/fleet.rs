@@ -8,6 +8,7 @@ use posse_cluster::{
     CLUSTER_VERSION, FleetWorker, LabelName, LeaseTimes, NatsAddress, OwnerName, OwnerSecret, Preface, Seal,
     SshEntry, SshStart, ssh_arguments,
 };
+use ring::digest;
 use secrecy::ExposeSecret as _;
 
 use crate::cluster_settings::{ClusterSettings, SshTarget, WorkerEntry};
@@ -15,9 +16,9 @@ use crate::config::ModelsAt;
 use crate::fleet_error::FleetError;
 use crate::limits::WORKER_LABELS_MAX;
 use crate::paths::Paths;
-use crate::process_fleet::FleetPlan;
+use crate::process_fleet::{FleetPlan, FleetSource};
 use crate::ssh_tool::SshTool;
-use crate::worker_files::{BrokerAccess, SigningSecret, known_workers, read_or_make_secret};
+use crate::worker_files::{BrokerAccess, KnownWorker, SigningSecret, known_workers, read_or_make_secret};
 
 /// Where in the data directory a process keeps what travels to its workers.
 const PLACE: &str = "fleet";
@@ -34,8 +35,10 @@ impl FleetPlan {
         }
         let secret = read_or_make_secret(paths)?;
         let times = lease_times(cluster.lease_ms, cluster.renew_ms)?;
-        let broker = BrokerAccess::of_home(paths, cluster)?;
-        let broker = broker.map(|access| nats_address(&access, paths)).transpose()?;
+        let access = BrokerAccess::of_home(paths, cluster)?;
+        let known = if cluster.nats.is_some() { known_workers(paths)? } else { Vec::new() };
+        let source = source(cluster, &known, &secret, access.as_ref());
+        let broker = access.map(|access| nats_address(&access, paths)).transpose()?;
         let by_ssh = |worker: &&WorkerEntry| worker.ssh.is_some();
         let ssh = match cluster.workers.iter().any(|worker| worker.ssh.is_some()) {
             true => {
@@ -48,15 +51,38 @@ impl FleetPlan {
             false => Vec::new(),
         };
         Ok(Some(Self {
+            source,
             place: paths.data_dir.join(PLACE),
             seal: seal(cluster.owner.parse()?, &secret)?,
             times,
             ssh,
             broker,
-            workers: workers(paths, cluster)?,
+            workers: workers(cluster, &known)?,
             models_at_home: cluster.models == ModelsAt::Home,
         }))
     }
+}
+
+/// A digest of what workers are made of.
+fn source(
+    cluster: &ClusterSettings,
+    known: &[KnownWorker],
+    secret: &SigningSecret,
+    access: Option<&BrokerAccess>,
+) -> FleetSource {
+    let mut digest = digest::Context::new(&digest::SHA256);
+    let mut add = |part: &[u8]| {
+        digest.update(&(part.len() as u64).to_le_bytes());
+        digest.update(part);
+    };
+    add(format!("{cluster:?} {known:?}").as_bytes());
+    add(secret.reveal());
+    for credentials in access.iter().filter_map(|access| access.credentials.as_ref()) {
+        add(credentials.user.as_bytes());
+        add(credentials.password.expose_secret().as_bytes());
+    }
+    add(access.and_then(|access| access.ca_pem.as_deref()).unwrap_or_default().as_bytes());
+    FleetSource(digest.finish().as_ref().to_vec())
 }
 
 /// The durations of a lease, as home and its workers have them.
@@ -117,7 +143,7 @@ fn remote_words(cluster: &ClusterSettings, worker: &WorkerEntry, target: &SshTar
 }
 
 /// The workers that are configured, and those that were added by command.
-fn workers(paths: &Paths, cluster: &ClusterSettings) -> Result<Vec<FleetWorker>, FleetError> {
+fn workers(cluster: &ClusterSettings, known: &[KnownWorker]) -> Result<Vec<FleetWorker>, FleetError> {
     let mut all = Vec::new();
     for worker in &cluster.workers {
         all.push(FleetWorker {
@@ -126,7 +152,6 @@ fn workers(paths: &Paths, cluster: &ClusterSettings) -> Result<Vec<FleetWorker>,
             models_at_home: worker.models == ModelsAt::Home,
         });
     }
-    let known = if cluster.nats.is_some() { known_workers(paths)? } else { Vec::new() };
     for worker in known {
         if !cluster.workers.iter().any(|other| other.name == worker.name) {
             let models_at_home = cluster.models == ModelsAt::Home;

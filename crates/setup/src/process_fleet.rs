@@ -1,5 +1,5 @@
-//! The workers of this process: made when the first session delegates, and shared by all its sessions. Nothing is started or dialled
-//! before an agent is to run there. It knows no configuration: what a fleet is made of is given.
+//! The workers of this process: made when the first session delegates, and shared by all its sessions until workers are configured
+//! otherwise. Nothing is started or dialled before an agent is to run there. It knows no configuration: what a fleet is made of is given.
 
 use std::fmt;
 use std::fs::File;
@@ -12,16 +12,40 @@ use posse_cluster::{
     RunId, Seal, SshEntry, SshHome,
 };
 use posse_engine::record::prepare_data_dir;
-use posse_engine::remote::Workers;
+use posse_engine::remote::{Seat, SeatStart, WantedPlace, Workers};
 
 /// The workers of one process, once they are needed. Clones are the same.
 #[derive(Clone, Default)]
-pub(crate) struct ProcessFleet(Arc<Mutex<Option<SharedFleet>>>);
+pub(crate) struct ProcessFleet(Arc<Mutex<Option<Arc<SharedFleet>>>>);
 
+/// Tells whether two fleets would be the same: a digest of all that they are made of, secrets included.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct FleetSource(pub(crate) Vec<u8>);
+
+/// A fleet that sessions share. One that was replaced lasts as long as its last session.
 struct SharedFleet {
+    source: FleetSource,
     fleet: Fleet,
     /// Says to others that the folder is in use.
     _lock: File,
+}
+
+impl Workers for SharedFleet {
+    fn places(&self) -> Vec<String> {
+        self.fleet.places()
+    }
+
+    fn place(&self, wanted: &WantedPlace<'_>) -> Result<bool, String> {
+        self.fleet.place(wanted)
+    }
+
+    fn models_at_home(&self, on: &str) -> bool {
+        self.fleet.models_at_home(on)
+    }
+
+    fn seat(&self, start: SeatStart) -> Seat {
+        self.fleet.seat(start)
+    }
 }
 
 impl fmt::Debug for ProcessFleet {
@@ -31,22 +55,22 @@ impl fmt::Debug for ProcessFleet {
 }
 
 impl ProcessFleet {
-    /// The fleet that there is, or a new one. For within a runtime.
+    /// The fleet that there is, or a new one if that would be another. For within a runtime.
     pub(crate) fn get(&self, plan: FleetPlan) -> io::Result<Arc<dyn Workers>> {
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let fleet = match &*shared {
-            Some(shared) => shared.fleet.clone(),
-            None => {
-                let made = plan.make()?;
-                shared.insert(made).fleet.clone()
-            }
-        };
-        Ok(Arc::new(fleet))
+        if let Some(fleet) = shared.as_ref().filter(|fleet| fleet.source == plan.source) {
+            return Ok(Arc::clone(fleet) as Arc<dyn Workers>);
+        }
+        let made = Arc::new(plan.make()?);
+        *shared = Some(Arc::clone(&made));
+        Ok(made)
     }
 }
 
 /// Everything that a fleet is made of, read and checked. Nothing runs yet.
 pub(crate) struct FleetPlan {
+    /// All of it, for comparison with another.
+    pub(crate) source: FleetSource,
     /// Where processes keep what travels to their workers, each in a folder of its own.
     pub(crate) place: PathBuf,
     pub(crate) seal: Seal,
@@ -78,7 +102,7 @@ impl FleetPlan {
             models_at_home: self.models_at_home,
             folder: folder.join("passing"),
         });
-        Ok(SharedFleet { fleet, _lock: lock })
+        Ok(SharedFleet { source: self.source, fleet, _lock: lock })
     }
 }
 
