@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use posse_cluster::{CLUSTER_VERSION, WorkerCourier, serve};
 use posse_setup::{
-    BrokerAccess, FleetError, JoinFile, PREFACE_BYTES, Paths, SandboxAbout, SigningSecret, ThisWorker,
-    WorkerAbout, WorkerSettings, WorkerWishes, drain_workers, is_drained, known_models,
-    settle_git, undrain_workers,
+    BrokerAccess, FleetError, JoinFile, ModelsAt, PREFACE_BYTES, Paths, SandboxAbout, SigningSecret, ThisWorker,
+    WorkerAbout, WorkerSettings, WorkerWishes, drain_workers, is_drained, known_models, settle_git,
+    undrain_workers,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
@@ -91,6 +91,9 @@ async fn over_pipe(paths: &Paths, settings: WorkerSettings, args: &WorkerArgs) -
     if is_drained(paths) {
         // Home starts it again when it is needed.
         return Err(FleetError::Drained.into());
+    }
+    if args.own_models && settings.models == ModelsAt::Home {
+        return Err(FleetError::KeepsModels.into());
     }
     let cluster = &settings.cluster;
     let owner = args.owner.clone().unwrap_or_else(|| cluster.owner.clone());

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use posse_cluster::{
-    BrokerRoom, CLUSTER_VERSION, Down, DownBody, HomeCourier as _, HomeNews, NatsFindings, NatsHome, NatsSide, OwnerName,
-    Seal, UpBody, WorkerInfo, WorkerName, examine_nats, look_for_room,
+    BrokerRoom, CLUSTER_VERSION, Down, DownBody, HomeCourier as _, HomeNews, NatsFindings, NatsHome,
+    NatsSide, OwnerName, Seal, UpBody, WorkerInfo, WorkerName, examine_nats, look_for_room,
 };
 use posse_protocol::visible::one_line;
 use tokio::sync::mpsc;

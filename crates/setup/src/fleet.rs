@@ -139,6 +139,9 @@ fn remote_words(cluster: &ClusterSettings, worker: &WorkerEntry, target: &SshTar
     if !worker.labels.is_empty() {
         say("--labels", worker.labels.join(","));
     }
+    if worker.models == ModelsAt::Worker {
+        words.push("--own-models".to_owned());
+    }
     words
 }
 

@@ -42,6 +42,11 @@ pub enum FleetError {
     /// It was told to take nothing new.
     #[error("this worker is drained and takes nothing; to use it again: posse worker --undrain")]
     Drained,
+    /// Home wants models of this machine, and its person does not.
+    #[error(
+        "this worker lets no home use its models; allow it there with models = \"worker\" in [worker], or let home call them"
+    )]
+    KeepsModels,
     /// A worker behind the broker that says nothing.
     #[error("{0} was not heard at the broker; is it running? (posse workers doctor {0})")]
     NotHeard(String),

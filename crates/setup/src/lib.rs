@@ -99,8 +99,7 @@ pub use ssh_tool::SshTool;
 pub use surroundings::{NoFolder, ShownPath, Surroundings};
 pub use task::TaskPrompt;
 pub use this_worker::{
-    ThisWorker, WorkerPlace, WorkerWishes, drain_workers, is_drained, known_models,
-    undrain_workers,
+    ThisWorker, WorkerPlace, WorkerWishes, drain_workers, is_drained, known_models, undrain_workers,
 };
 pub use trust::{TrustItem, trust_items};
 pub use user_commands::{CommandFault, UserCommand, UserCommands, user_commands};

@@ -244,7 +244,9 @@ pub async fn known_models(paths: &Paths, settings: &WorkerSettings) -> Vec<Strin
     let folder = paths.surroundings().home().unwrap_or(&paths.data_dir).to_path_buf();
     let wishes = Wishes { workspace_is_home: true, ..Wishes::default() };
     match SessionPlan::read(paths, &folder, wishes) {
-        Ok(plan) => lent_models(&plan, settings.models).await.map(|models| models.all_names()).unwrap_or_default(),
+        Ok(plan) => {
+            lent_models(&plan, settings.models).await.map(|models| models.all_names()).unwrap_or_default()
+        }
         Err(_) => Vec::new(),
     }
 }

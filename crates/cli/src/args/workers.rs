@@ -48,6 +48,9 @@ pub(crate) struct WorkerArgs {
     /// The version of what home speaks.
     #[arg(long, hide = true, value_name = "N")]
     pub(crate) protocol: Option<u16>,
+    /// Home has agents use the models of this machine.
+    #[arg(long, hide = true)]
+    pub(crate) own_models: bool,
     /// How long it may be silent, as home has it.
     #[arg(long, hide = true, value_name = "TIME", value_parser = posse_setup::parse_time_ms)]
     pub(crate) lease: Option<u64>,

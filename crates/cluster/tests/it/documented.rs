@@ -7,8 +7,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use posse_cluster::{
     BrokerSync, HomeCourier as _, LeaseTimes, NatsAddress, NatsHome, NatsSide, NatsWorker, OwnerName,
-    WhenFull, WorkerCourier as _, WorkerName, examine_nats, limits, look_for_room,
-    nats_user_config,
+    WhenFull, WorkerCourier as _, WorkerName, examine_nats, limits, look_for_room, nats_user_config,
 };
 use posse_testkit::nats::{NatsCertificates, NatsServer};
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_setup::{
-    ClusterSettings, Config, KnownWorker, ModelsAt, NatsCredentials, NatsSettings, Paths, SessionPlan, SetupWarning,
-    SshTarget, Surroundings, Trusted, Wishes, WorkerEntry, WorkerSettings, add_known_worker, read_or_make_secret,
-    write_credentials,
+    ClusterSettings, Config, KnownWorker, ModelsAt, NatsCredentials, NatsSettings, Paths, SessionPlan,
+    SetupWarning, SshTarget, Surroundings, Trusted, Wishes, WorkerEntry, WorkerSettings, add_known_worker,
+    read_or_make_secret, write_credentials,
 };
 
 use crate::world::{TWO_MODELS, World};
@@ -106,7 +106,8 @@ fn workers_are_reached_over_ssh_or_known_to_the_broker() {
         nats: nats("tls://b", None, None),
         ..usual
     });
-    let text = "[cluster]\nnats = \"tls://b\"\nmodels = \"worker\"\n[workers.a]\n[workers.b]\nmodels = \"home\"";
+    let text =
+        "[cluster]\nnats = \"tls://b\"\nmodels = \"worker\"\n[workers.a]\n[workers.b]\nmodels = \"home\"";
     check(text, |_, usual| ClusterSettings {
         nats: nats("tls://b", None, None),
         models: ModelsAt::Worker,

@@ -98,7 +98,9 @@ fn a_machine_joins_with_the_file_and_the_rights_that_home_made() {
     person.configure(&text.replace("[cluster]", "[cluster]\nlease = \"20s\"\nrenew = \"5s\""));
     let doctor = person.posse(&["workers", "doctor", "gpu-1"]);
     assert_eq!(doctor.code, Some(0), "{doctor:#?}");
-    doctor.says("✓ lease      home's count: lease = \"20s\" and renew = \"5s\"; its join file says lease = \"30s\"");
+    doctor.says(
+        "✓ lease      home's count: lease = \"20s\" and renew = \"5s\"; its join file says lease = \"30s\"",
+    );
     person.configure(&text);
     let listed = || person.posse(&["workers"]);
     listed().says("agents at a time, 0 run");

@@ -37,7 +37,8 @@ fn one_machine_needs_no_workers() {
 fn a_worker_lends_its_models_only_if_it_says_so() {
     let person = Person::new([] as [Turn; 0]);
     let usual = std::fs::read_to_string(person.config()).unwrap();
-    let cases = [("", false), ("[worker]\nmodels = \"home\"\n", false), ("[worker]\nmodels = \"worker\"\n", true)];
+    let cases =
+        [("", false), ("[worker]\nmodels = \"home\"\n", false), ("[worker]\nmodels = \"worker\"\n", true)];
     for (settings, lends) in cases {
         person.configure(&format!("{usual}\n{settings}"));
         let says = &lines(&person.posse(&["worker", "--check"]).stdout)[0];

@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use posse_cluster::{CLUSTER_VERSION, OwnerSecret, RunId, Seal, Up, UpBody, WorkerInfo};
-use posse_testkit::{Fixture, Turn};
 use posse_testkit::nats::NatsServer;
+use posse_testkit::{Fixture, Turn};
 use serde_json::{Value, json};
 
 use super::broker::HOME_USER;
@@ -239,8 +239,11 @@ fn a_broker_without_room_for_all_workers_is_found() {
     let hellos = Hellos::start(&server, letters());
     let doctor = person.posse(&["workers", "doctor"]);
     assert_eq!(doctor.code, Some(1), "{doctor:#?}");
-    doctor.says("✗ room       511 MB are left for files, and workers that have had no agent yet take at least 512 MB");
-    doctor.says("→ raise max_file_store in jetstream { … } of its configuration, or the limit of the account");
+    doctor.says(
+        "✗ room       511 MB are left for files, and workers that have had no agent yet take at least 512 MB",
+    );
+    doctor
+        .says("→ raise max_file_store in jetstream { … } of its configuration, or the limit of the account");
     drop(hellos);
     server.configure(&limited(513));
     server.restart();

@@ -86,6 +86,26 @@ fn a_machine_that_is_a_home_itself_serves_others_too() {
     assert_eq!(report_of(&ran, &far)["text"], REPORT);
 }
 
+/// Models are called there only where both sides say so.
+#[test]
+fn a_machine_that_keeps_its_models_says_so_and_one_that_lends_them_calls_them() {
+    let far = Far::new([("main", leads()), ("painter-1", paints(None))]);
+    far.person.configure_more("models = \"worker\"\n");
+    let told = refused(&far);
+    assert!(told.contains("this worker lets no home use its models"), "{told}");
+    let own = format!(
+        "[worker]\nmodels = \"worker\"\n[models.fake]\nendpoint = \"{}\"\nmodel = \"fake-model\"\n",
+        far.person.model.base_url()
+    );
+    let folder = far.sshd.far().join(".config/posse");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("config.toml"), own).unwrap();
+    let ran = far.person.posse(&["run", "--json", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?} {}", far.sshd.log());
+    assert_eq!(report_of(&ran, &far)["text"], REPORT);
+    assert_eq!(far.person.file("new.txt"), "made there\n");
+}
+
 #[test]
 fn a_cut_connection_is_made_again_and_the_work_is_the_same() {
     let gate = Arc::new(AtomicBool::new(false));
