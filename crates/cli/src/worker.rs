@@ -8,9 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use posse_cluster::{CLUSTER_VERSION, WorkerCourier, serve};
 use posse_setup::{
-    BrokerAccess, FleetError, JoinFile, ModelsAt, PREFACE_BYTES, Paths, SandboxAbout, SigningSecret, ThisWorker,
-    WorkerAbout, WorkerSettings, WorkerWishes, drain_workers, is_drained, known_models, settle_git,
-    undrain_workers,
+    BrokerAccess, FleetError, JoinFile, ModelsAt, PREFACE_BYTES, Paths, SandboxAbout, SigningSecret,
+    ThisWorker, WorkerAbout, WorkerSettings, WorkerWishes, drain_workers, is_drained, known_models,
+    settle_git, undrain_workers,
 };
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio_util::sync::CancellationToken;
@@ -142,8 +142,13 @@ async fn over_broker(
     let name = settings.name.clone();
     let lease = (access.lease_ms, access.renew_ms);
     let worker = ThisWorker::prepare(paths, settings, &access.owner, &access.secret, lease).await?;
-    let courier = worker.broker(paths, &access).await?;
-    output::print_aside(&format!("{name} serves {}. Ctrl-C drains it.\n", access.owner))?;
+    let courier = worker.broker(paths, &access).await;
+    let courier = courier.with_context(|| format!("{name} cannot serve at {}", access.address))?;
+    let says = format!(
+        "{name} serves the agents of {} at {}. Ctrl-C lets it finish what runs, and ends it.\n",
+        access.owner, access.address
+    );
+    output::print_aside(&says)?;
     until_told(worker, courier, None::<std::future::Pending<_>>).await
 }
 

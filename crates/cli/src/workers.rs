@@ -63,7 +63,7 @@ fn named(workers: &[WorkerEntry], name: &str) -> anyhow::Result<WorkerEntry> {
     let name = one_line(name, 80);
     match workers.iter().map(|worker| worker.name.as_str()).collect::<Vec<_>>().as_slice() {
         [] => bail!(
-            "there are no workers; add [workers.{name}] ssh = \"HOST\" to your configuration (posse config path)"
+            "there are no workers; write this into your configuration (posse config path):\n[workers.{name}]\nssh = \"HOST\""
         ),
         names => bail!("there is no worker {name:?}; there are {}", names.join(", ")),
     }

@@ -84,7 +84,7 @@ pub(crate) enum WorkersCommand {
         /// What it has, such as gpu,linux [default: as it is known]
         #[arg(long, value_name = "LABELS", value_delimiter = ',', value_parser = trimmed)]
         labels: Vec<String>,
-        /// Where the file goes outside of git work trees [default: NAME.join beside the secret of workers]
+        /// Where the file goes; in no git work tree [default: beside the secret]
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },

@@ -87,7 +87,8 @@ async fn by_ssh(
     let (name, host) = (worker.name.as_str(), target.host.as_str());
     let answer = ask(paths, target).await?;
     if let Err(NoAnswer::Unreachable(why)) = &answer {
-        let advice = format!("make this work without a password: ssh {host} true");
+        let words = [target.options.as_slice(), &[target.host.clone(), "true".to_owned()]].concat();
+        let advice = format!("make this work without a password: ssh {}", words.join(" "));
         findings.bad(name, "ssh", format!("{host} is not reached: {why}"), advice);
         return Ok(());
     }

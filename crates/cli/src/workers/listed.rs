@@ -15,7 +15,8 @@ use crate::output::{self, Style, one_line};
 
 /// What is said where there are none.
 const NONE: &str = "No workers: all agents run on this machine, and one machine needs none.\n\
-                    To add another machine, write [workers.NAME] ssh = \"HOST\" to your configuration (posse config path).\n";
+                    To add another machine that ssh reaches, write this into your configuration (posse config path):\n\
+                    [workers.NAME]\nssh = \"HOST\"\n";
 
 pub(super) async fn list(paths: &Paths, json: bool) -> anyhow::Result<Exit> {
     let (cluster, workers) = super::all(paths)?;

@@ -18,6 +18,7 @@ fn one_machine_needs_no_workers() {
     let ran = person.posse(&["workers"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
     ran.says("one machine needs none");
+    ran.says("[workers.NAME]\nssh = \"HOST\"\n");
     person.posse(&["worker", "--help"]).says("For one machine you need none of this");
     person.posse(&["workers", "doctor"]).says("one machine needs none");
     let ran = person.posse(&["worker"]);
