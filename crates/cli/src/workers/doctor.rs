@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use posse_engine::project_of;
 use posse_setup::{
     BrokerState, Config, HeardWorker, Paths, SandboxAbout, WorkerAnswer, WorkerEntry, kept_home,
     known_workers, look_at_broker, needed_models, worker_file_faults,
@@ -32,7 +33,7 @@ pub(super) async fn run(paths: &Paths, name: Option<&str>, json: bool) -> anyhow
     let alone = chosen.is_empty() && cluster.nats.is_none();
     let usable = alone || files(&mut findings, paths, &own);
     if !alone {
-        own_machine(&mut findings, paths, &config).await?;
+        own_machine(&mut findings, paths, &config, &own).await?;
     }
     for worker in chosen.iter().filter(|worker| worker.ssh.is_some()) {
         by_ssh(&mut findings, paths, &own, worker).await?;
@@ -51,13 +52,25 @@ pub(super) async fn run(paths: &Paths, name: Option<&str>, json: bool) -> anyhow
 }
 
 /// Whether sessions here, in this folder, let agents run elsewhere.
-async fn own_machine(findings: &mut Findings, paths: &Paths, config: &Config) -> anyhow::Result<()> {
+async fn own_machine(
+    findings: &mut Findings,
+    paths: &Paths,
+    config: &Config,
+    own: &OwnSide<'_>,
+) -> anyhow::Result<()> {
     // Git runs confined, so that without a sandbox nothing is packed.
     if let Some(why) = SandboxAbout::tried().await.why {
         let text = format!("commands cannot be confined here, so no files are sent to workers: {why}");
         findings.bad(HERE, "sandbox", text, "allow unprivileged user namespaces and Landlock (posse doctor)");
     }
-    if let Some(why) = kept_home(paths, paths.surroundings().folder()?, config)? {
+    let folder = paths.surroundings().folder()?;
+    let credentials = own.cluster.nats.as_ref().and_then(|nats| nats.credentials.as_ref());
+    if let Some(file) = credentials.filter(|file| file.starts_with(project_of(folder))) {
+        let text =
+            format!("{} is in this project, so it gets into commits and to workers", paths.shown(file));
+        findings.bad(HERE, "files", text, "keep it in its usual place, beside your configuration");
+    }
+    if let Some(why) = kept_home(paths, folder, config)? {
         let advice = "until that is otherwise, agents of sessions in this folder run on this machine";
         findings.note(HERE, "sessions", why, advice);
     }

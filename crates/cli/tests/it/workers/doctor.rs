@@ -308,6 +308,15 @@ fn what_keeps_agents_of_this_folder_at_home_is_told() {
     assert_eq!(doctor.code, Some(0), "{doctor:#?}");
     doctor.says("? sessions   this folder is no git repository, and files travel by git (git init)");
     doctor.says("→ until that is otherwise, agents of sessions in this folder run on this machine");
+    let text = std::fs::read_to_string(person.config()).unwrap();
+    let named = person.project.path().join("nats.toml");
+    std::fs::write(&named, "user = \"home\"\npassword = \"hunter2\"\n").unwrap();
+    std::fs::set_permissions(&named, PermissionsExt::from_mode(0o600)).unwrap();
+    person.configure_more(&format!("nats_credentials = {named:?}\n"));
+    let doctor = person.posse(&["workers", "doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:#?}");
+    doctor.says("nats.toml is in this project, so it gets into commits and to workers");
+    person.configure(&text);
     let settings = person.home.path().join(".claude/settings.json");
     std::fs::create_dir(settings.parent().unwrap()).unwrap();
     let hooks = r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "true"}]}]}}"#;
