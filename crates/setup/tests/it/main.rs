@@ -5,6 +5,7 @@ mod attached;
 mod catalog;
 mod chat;
 mod errors;
+mod fleets;
 mod hooks;
 mod private_files;
 mod requests;

@@ -1,13 +1,12 @@
 //! What the configuration says of other machines: which settings come of it, what is refused, and who has no say in it.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use posse_protocol::{Approval, Files, Grant, Network, Shell};
 use posse_setup::{
-    ClusterSettings, Config, KnownWorker, ModelsAt, NatsCredentials, NatsSettings, Paths, SessionPlan,
-    SetupWarning, SshTarget, Surroundings, Trusted, Wishes, WorkerEntry, WorkerSettings, add_known_worker,
-    read_or_make_secret, write_credentials,
+    ClusterSettings, Config, ModelsAt, NatsCredentials, NatsSettings, Paths, SessionPlan, SetupWarning,
+    SshTarget, Surroundings, Trusted, Wishes, WorkerEntry, WorkerSettings, read_or_make_secret,
+    write_credentials,
 };
 
 use crate::world::{TWO_MODELS, World};
@@ -488,25 +487,4 @@ fn what_counts_is_shown_and_no_secret_is() {
     // What is shown says the same as what was written.
     let again = World::new(&shown);
     assert_eq!(load(&again).cluster(&paths).unwrap(), cluster(&world));
-}
-
-/// A process that lives long sees workers that are added later; sessions that run keep those that they began with.
-#[tokio::test]
-async fn a_new_session_has_the_workers_that_are_configured_then() {
-    let broker = format!("{TWO_MODELS}[cluster]\nnats = \"nats://127.0.0.1:1\"\n");
-    let world = World::new(&format!("{broker}[workers.first]\n"));
-    let (paths, folder) = (world.paths(), world.project());
-    let begin = async || {
-        let plan = SessionPlan::read(&paths, &folder, Wishes::default()).unwrap();
-        let choice = plan.choose_model().await.unwrap();
-        plan.terms(choice).unwrap().request("do it".to_owned(), None).unwrap().workers.unwrap()
-    };
-    let first = begin().await;
-    assert!(Arc::ptr_eq(&first, &begin().await), "nothing has changed");
-    let added = KnownWorker { name: "added".to_owned(), labels: Vec::new(), added_ms: 0 };
-    add_known_worker(&paths, &added).unwrap();
-    assert_eq!(begin().await.places(), ["first", "added"]);
-    world.write("home/.config/posse/config.toml", &format!("{broker}[workers.second]\n"));
-    assert_eq!(begin().await.places(), ["second", "added"]);
-    assert_eq!(first.places(), ["first"]);
 }
