@@ -240,3 +240,5 @@ pub(crate) const CALL_OFF_LOOK_MS: u64 = 500;
 pub const RUNS_WAITING_MAX: usize = 1_024;
 /// How long a worker keeps work at least that nobody has fetched: 30 days.
 pub const LEFT_WORK_MS_MAX: u64 = 30 * 24 * 3_600_000;
+/// How long the broker keeps an offer at least that nobody repeats.
+pub(crate) const OFFERS_KEPT_MS_MIN: u64 = 300_000;

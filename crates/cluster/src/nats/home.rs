@@ -47,6 +47,8 @@ struct HomeBroker {
     jetstream: Context,
     subjects: Subjects,
     lease: Duration,
+    /// How long an offer stays that nobody repeats.
+    offers_kept: Duration,
     made: tokio::sync::Mutex<Made>,
     heard: Mutex<HashMap<WorkerName, Instant>>,
     /// What waits to be read.
@@ -91,6 +93,7 @@ impl NatsHome {
             client,
             subjects,
             lease: Duration::from_millis(times.lease_ms),
+            offers_kept: offers_kept(times),
             made: tokio::sync::Mutex::new(Made::default()),
             heard: Mutex::default(),
             room: LetterRoom::of_courier(),
@@ -104,6 +107,13 @@ impl NatsHome {
         let (news, homes, tasks) = (Mutex::new(Some(receiver)), Default::default(), Mutex::new(tasks));
         Ok(Self { shared, news, sender, homes, tasks })
     }
+}
+
+/// Longer than home waits before it repeats an offer, with room for one that is late: what is left of a home that was killed takes
+/// workers' time no longer.
+fn offers_kept(times: LeaseTimes) -> Duration {
+    let again_ms = times.patience_ms(times.lease_ms);
+    Duration::from_millis(again_ms.saturating_mul(2).max(limits::OFFERS_KEPT_MS_MIN))
 }
 
 /// What the connection tells. Nothing waits here; what does not fit is lost, and looked for anyway.
@@ -221,15 +231,28 @@ impl HomeBroker {
             discard: DiscardPolicy::New,
             max_message_size: bytes_max,
             duplicate_window: Duration::from_millis(limits::BROKER_TWICE_MS),
+            max_age: self.offers_kept,
             ..Config::default()
         };
         let stream = self.jetstream.get_or_create_stream(config).await.map_err(broker_error)?;
         let found = stream.cached_info().created.to_string();
+        self.age_offers(&stream.cached_info().config).await;
         let is_another = made.queue.as_ref().is_some_and(|known| *known != found);
         if made.queue.as_ref() != Some(&found) {
             *made = Made { queue: Some(found), ..Made::default() };
         }
         Ok(is_another)
+    }
+
+    /// A queue of an older posse keeps offers for ever, and one of a home with shorter leases may not keep them long enough.
+    async fn age_offers(&self, found: &Config) {
+        if !found.max_age.is_zero() && found.max_age >= self.offers_kept {
+            return;
+        }
+        let config = Config { max_age: self.offers_kept, ..found.clone() };
+        if let Err(error) = self.jetstream.update_stream(config).await {
+            tracing::warn!(%error, "the broker may keep offers of homes that are gone");
+        }
     }
 
     /// Makes sure that workers can take offers from a place.

@@ -124,6 +124,40 @@ async fn an_offer_that_is_not_renewed_goes_to_another() {
     assert_eq!(again.bytes, held.bytes);
 }
 
+/// Offers of a home that was killed go by themselves, also where the queue was made by a posse that kept them for ever. Home's user has
+/// the rights for that.
+#[tokio::test(flavor = "multi_thread")]
+async fn offers_that_nobody_repeats_go() {
+    let server = NatsServer::start(&users());
+    let options = async_nats::ConnectOptions::with_user_and_password("home".to_owned(), "pass".to_owned());
+    let options = options.custom_inbox_prefix("_INBOX.posse.me.home");
+    let jetstream = async_nats::jetstream::new(options.connect(server.url()).await.unwrap());
+    let kept = async || {
+        let stream = jetstream.get_stream("posse-me-tasks").await.unwrap();
+        stream.cached_info().config.max_age
+    };
+    let old = async_nats::jetstream::stream::Config {
+        name: "posse-me-tasks".to_owned(),
+        subjects: vec!["posse.me.task.*.*".to_owned()],
+        retention: async_nats::jetstream::stream::RetentionPolicy::WorkQueue,
+        ..Default::default()
+    };
+    jetstream.create_stream(old).await.unwrap();
+    assert!(kept().await.is_zero());
+    let opened = async |times: LeaseTimes| {
+        drop(NatsHome::connect(&user(&server, "home"), &owner(), times).await.unwrap());
+        kept().await
+    };
+    let (usual, long) = (LeaseTimes::default(), LeaseTimes::for_lease(600_000));
+    assert_eq!(opened(usual).await, Duration::from_secs(300));
+    let longest = opened(long).await;
+    assert!(longest >= Duration::from_millis(long.patience_ms(long.lease_ms) + 60_000), "{longest:?}");
+    assert_eq!(opened(usual).await, longest, "a home with shorter leases leaves it as it is");
+    // The broker forgets all, and the queue is made anew.
+    jetstream.delete_stream("posse-me-tasks").await.unwrap();
+    assert_eq!(opened(usual).await, Duration::from_secs(300));
+}
+
 async fn until(news: &mut mpsc::Receiver<HomeNews>, what: &HomeNews) {
     let found = async {
         loop {
