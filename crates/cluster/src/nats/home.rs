@@ -49,6 +49,8 @@ struct HomeBroker {
     lease: Duration,
     /// How long an offer stays that nobody repeats.
     offers_kept: Duration,
+    /// Names this process among those that resume the same session: each counts its offers from 1.
+    process: u64,
     made: tokio::sync::Mutex<Made>,
     heard: Mutex<HashMap<WorkerName, Instant>>,
     /// What waits to be read.
@@ -94,6 +96,7 @@ impl NatsHome {
             subjects,
             lease: Duration::from_millis(times.lease_ms),
             offers_kept: offers_kept(times),
+            process: fastrand::u64(..),
             made: tokio::sync::Mutex::new(Made::default()),
             heard: Mutex::default(),
             room: LetterRoom::of_courier(),
@@ -280,7 +283,8 @@ impl HomeBroker {
         let place = place_of(&offer.wants);
         let subject = self.subjects.task(&place, offer.agent);
         let mut headers = HeaderMap::new();
-        headers.insert(ID_HEADER, format!("{}/{}/{}", offer.agent, offer.epoch, offer.attempt).as_str());
+        let id = format!("{:x}/{}/{}/{}", self.process, offer.agent, offer.epoch, offer.attempt);
+        headers.insert(ID_HEADER, id.as_str());
         let wants = serde_json::to_string(&offer.wants).unwrap_or_default();
         headers.insert(WANTS_HEADER, wants.as_str());
         let sent = self.jetstream.publish_with_headers(subject, headers, offer.bytes.clone()).await?;

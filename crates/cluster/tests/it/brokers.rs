@@ -158,6 +158,21 @@ async fn offers_that_nobody_repeats_go() {
     assert_eq!(opened(usual).await, Duration::from_secs(300));
 }
 
+/// A process that resumes a session counts its offers from 1 again, and the broker must not take them for those of the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_offer_of_a_process_that_was_started_again_is_no_repetition() {
+    let server = NatsServer::start("");
+    let first = home(&address(&server)).await.unwrap();
+    first.offer(offer(1, &[])).await.unwrap();
+    first.withdraw(offer(1, &[]).agent).await.unwrap();
+    drop(first);
+    let second = home(&address(&server)).await.unwrap();
+    second.offer(offer(1, &[])).await.unwrap();
+    let one = worker(&address(&server), server.folder(), "one").await.unwrap();
+    let held = soon("the offer", one.claim(&labels(&[]))).await.unwrap();
+    assert_eq!(held.bytes, offer(1, &[]).bytes);
+}
+
 async fn until(news: &mut mpsc::Receiver<HomeNews>, what: &HomeNews) {
     let found = async {
         loop {
