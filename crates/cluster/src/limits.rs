@@ -242,3 +242,5 @@ pub const RUNS_WAITING_MAX: usize = 1_024;
 pub const LEFT_WORK_MS_MAX: u64 = 30 * 24 * 3_600_000;
 /// How long the broker keeps an offer at least that nobody repeats.
 pub(crate) const OFFERS_KEPT_MS_MIN: u64 = 300_000;
+/// How many offers of an agent a worker leaves to others that took some and did not claim.
+pub(crate) const OFFERS_LEFT_MAX: u32 = 8;

@@ -36,6 +36,15 @@ struct Entry {
     state: State,
     /// Workers that gave it back: they do not get the same offer again.
     given_back: BTreeSet<WorkerName>,
+    /// Workers that took earlier offers of this epoch, and nothing came of it.
+    idle: BTreeMap<WorkerName, Idle>,
+}
+
+/// How often in a row that was, and how many offers the worker leaves to others now.
+#[derive(Clone, Copy, Debug, Default)]
+struct Idle {
+    times: u32,
+    left: u32,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +52,27 @@ enum State {
     Waiting,
     Leased(WorkerName),
     /// Used up; kept until it is withdrawn or offered anew, so that the same offer again changes nothing.
-    Done,
+    Done(WorkerName),
+}
+
+impl Entry {
+    /// Who leaves the next offer to others. Home offers again what nobody has claimed: whoever took the last offer did not.
+    fn idle_next(&self, epoch: u64) -> BTreeMap<WorkerName, Idle> {
+        if epoch != self.offer.epoch {
+            return BTreeMap::new();
+        }
+        let mut idle = self.idle.clone();
+        idle.values_mut().for_each(|idle| idle.left = idle.left.saturating_sub(1));
+        if let State::Leased(worker) | State::Done(worker) = &self.state
+            && (idle.contains_key(worker) || idle.len() < limits::WORKERS_MAX)
+        {
+            let idle = idle.entry(worker.clone()).or_default();
+            idle.times = idle.times.saturating_add(1);
+            // A claim may be on its way while home offers again: once is no fault.
+            idle.left = (idle.times - 1).min(limits::OFFERS_LEFT_MAX);
+        }
+        idle
+    }
 }
 
 impl OfferBook {
@@ -58,8 +87,10 @@ impl OfferBook {
             _ => {}
         }
         self.next_order += 1;
+        let idle =
+            self.entries.get(&offer.agent).map(|entry| entry.idle_next(offer.epoch)).unwrap_or_default();
         let (agent, order, given_back) = (offer.agent, self.next_order, BTreeSet::new());
-        self.entries.insert(agent, Entry { offer, order, state: State::Waiting, given_back });
+        self.entries.insert(agent, Entry { offer, order, state: State::Waiting, given_back, idle });
         Ok(true)
     }
 
@@ -73,6 +104,7 @@ impl OfferBook {
             entry.state == State::Waiting
                 && entry.offer.wants.fit(worker, labels)
                 && !entry.given_back.contains(worker)
+                && entry.idle.get(worker).is_none_or(|idle| idle.left == 0)
         };
         let entry = self.entries.values_mut().filter(is_for).min_by_key(|entry| entry.order)?;
         entry.state = State::Leased(worker.clone());
@@ -81,7 +113,7 @@ impl OfferBook {
 
     pub(crate) fn done(&mut self, worker: &WorkerName, key: OfferKey) {
         if let Some(entry) = self.leased(worker, key) {
-            entry.state = State::Done;
+            entry.state = State::Done(worker.clone());
         }
     }
 
@@ -96,6 +128,7 @@ impl OfferBook {
         if let Some(entry) = self.leased(worker, key) {
             entry.state = State::Waiting;
             entry.given_back.insert(worker.clone());
+            entry.idle.remove(worker);
         }
     }
 

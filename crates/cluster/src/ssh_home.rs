@@ -38,6 +38,9 @@ impl SshHome {
     /// Starts nothing yet. What travels waits in the folder, which nobody else uses.
     pub fn new(folder: PathBuf, entries: Vec<SshEntry>) -> Self {
         let pipes = Arc::new(PipeHome::new(BlobShelves::new(folder, limits::BLOB_CACHE_BYTES_MAX)));
+        for entry in &entries {
+            pipes.know(entry.start.name.clone(), entry.labels.clone());
+        }
         Self { entries, pipes, started: Mutex::default() }
     }
 

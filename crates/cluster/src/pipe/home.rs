@@ -43,13 +43,15 @@ struct HomeState {
     book: OfferBook,
     pipes: HashMap<WorkerName, WorkerPipe>,
     heard: HashMap<WorkerName, Instant>,
+    /// The labels of workers that home knows: they get nothing that is for others, whatever they say.
+    labels: HashMap<WorkerName, BTreeSet<LabelName>>,
     next_pipe: u64,
 }
 
 struct WorkerPipe {
     number: u64,
     link: Link,
-    /// The labels of a worker that waits for an offer.
+    /// The labels that a worker says it has, which waits for an offer.
     wants: Option<BTreeSet<LabelName>>,
     task: Option<AbortHandle>,
 }
@@ -93,6 +95,11 @@ impl PipeHome {
         let (state, room) = (Mutex::default(), LetterRoom::of_courier());
         let shared = HomeShared { state, shelves, room, news: sender };
         Self { shared: Arc::new(shared), news: Mutex::new(Some(receiver)), tasks: Mutex::new(JoinSet::new()) }
+    }
+
+    /// Gives a worker only offers for these labels, whatever it says of itself.
+    pub fn know(&self, name: WorkerName, labels: BTreeSet<LabelName>) {
+        self.shared.state().labels.insert(name, labels);
     }
 
     /// Adds a worker. A pipe that it had before ends.
@@ -241,10 +248,14 @@ impl HomeShared {
     /// Gives offers to workers that wait for one.
     fn hand_out(&self) {
         let mut state = self.state();
-        let HomeState { book, pipes, .. } = &mut *state;
+        let HomeState { book, pipes, labels: known, .. } = &mut *state;
         for (name, pipe) in pipes {
             let Some(labels) = pipe.wants.take() else { continue };
-            let Some(offer) = book.take(name, &labels) else {
+            let taken = match known.get(name) {
+                Some(own) => book.take(name, &labels.intersection(own).cloned().collect()),
+                None => book.take(name, &labels),
+            };
+            let Some(offer) = taken else {
                 pipe.wants = Some(labels);
                 continue;
             };

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use posse_cluster::{
-    BlobId, BlobShelves, CourierError, HomeCourier, HomeNews, PipeHome, PipeWorker, WhenFull, WorkerCourier,
-    WorkerName,
+    BlobId, BlobShelves, CourierError, HomeCourier, HomeNews, PipeHome, PipeWorker, PostedOffer, WhenFull,
+    WorkerCourier, WorkerName,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
@@ -199,6 +199,49 @@ async fn a_new_pipe_replaces_the_old_one() {
     new.hello(Bytes::from("new")).await.unwrap();
     assert_eq!(home_message(&mut news).await, "new");
     assert!(matches!(soon("the end", old.claim(&labels(&[]))).await, Err(CourierError::Closed)));
+}
+
+/// A worker that says labels of others gets nothing that is for those.
+#[tokio::test]
+async fn a_worker_gets_offers_only_for_labels_that_home_knows_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    home.know("foe".parse().unwrap(), labels(&["linux"]));
+    let ((ours, theirs), said) = (tokio::io::duplex(1 << 10), labels(&["gpu", "linux"]));
+    let foe = connect(&home, &folder, "foe", ours, theirs).await;
+    let mut claim = Box::pin(foe.claim(&said));
+    home.offer(offer(1, &["gpu"])).await.unwrap();
+    assert!(nothing(&mut claim).await, "it is not for it");
+    home.offer(offer(2, &["linux"])).await.unwrap();
+    assert_eq!(soon("the other offer", claim).await.unwrap().bytes, "offer 2");
+}
+
+/// A worker that takes each offer of an agent and never claims it leaves some to others.
+#[tokio::test]
+async fn who_takes_offers_and_does_not_claim_leaves_them_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = home(&folder);
+    let (none, (ours, theirs)) = (labels(&[]), tokio::io::duplex(1 << 10));
+    let foe = connect(&home, &folder, "foe", ours, theirs).await;
+    home.offer(offer(1, &[])).await.unwrap();
+    let taken = soon("an offer", foe.claim(&none)).await.unwrap();
+    let again = |attempt| PostedOffer { attempt, ..offer(1, &[]) };
+    // Once its claim may just be late.
+    home.offer(again(2)).await.unwrap();
+    soon("the offer again", foe.claim(&none)).await.unwrap();
+    let mut claim = Box::pin(foe.claim(&none));
+    assert!(nothing(&mut claim).await);
+    home.offer(again(3)).await.unwrap();
+    assert!(nothing(&mut claim).await, "it had two");
+    let (ours, theirs) = tokio::io::duplex(1 << 10);
+    let other = connect(&home, &folder, "other", ours, theirs).await;
+    assert_eq!(soon("the offer", other.claim(&none)).await.unwrap().bytes, taken.bytes);
+    // It has rested, and nobody else wants one now.
+    home.offer(again(4)).await.unwrap();
+    soon("the offer once more", claim).await.unwrap();
+    // Whoever had the agent and lost it is no such worker.
+    home.offer(PostedOffer { epoch: 1, ..again(5) }).await.unwrap();
+    soon("the next epoch", foe.claim(&none)).await.unwrap();
 }
 
 /// How much the files below a folder have.
