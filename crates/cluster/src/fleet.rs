@@ -2,6 +2,7 @@
 //! worker sends reaches the agent that it is about and nobody else.
 
 mod given_back;
+mod greeted;
 mod seat;
 mod seat_commands;
 mod seat_files;
@@ -24,6 +25,7 @@ use crate::limits;
 use crate::message::{Down, LeaseHolder, RunAbout, RunDown, RunUp, UpBody, Wants};
 use crate::names::{BlobId, HomeName, LabelName, RunId, WorkerName};
 use crate::sign::Seal;
+use greeted::{Alone, Greeted};
 
 /// One worker that home knows of.
 #[derive(Clone, Debug)]
@@ -64,8 +66,8 @@ pub(crate) struct FleetInner {
     seats: Mutex<HashMap<AgentId, mpsc::Sender<SeatNews>>>,
     /// Agents that have ended, the newest last, and the run whose result that was: their workers may not have heard of it.
     settled: Mutex<VecDeque<(AgentId, Option<RunId>)>>,
-    /// Workers that said that they are there, with their labels, and when.
-    greeted: Mutex<HashMap<WorkerName, (BTreeSet<LabelName>, Instant)>>,
+    /// What workers say of themselves.
+    greeted: Mutex<Greeted>,
     /// Counts files that come and go.
     passing: AtomicU64,
     /// How many agents need each blob: those on one worker with the same files share one.
@@ -150,31 +152,16 @@ impl FleetInner {
         named && labelled
     }
 
-    /// Where a broker is the way to workers: how long to wait for one that may have an agent, if none was heard lately.
-    fn nobody_heard(&self, wants: &Wants) -> Option<u64> {
-        if !self.parts.open {
-            return None;
-        }
-        let silent_ms_max = Duration::from_millis(limits::WORKER_SILENT_MS_MAX);
-        let greeted = self.greeted.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_there = greeted.iter().any(|(name, (labels, at))| {
-            at.elapsed() <= silent_ms_max && wants.fit(name, labels) && self.may_have(wants, name)
-        });
-        let is_known = self.parts.workers.iter().any(|known| wants.fit(&known.name, &known.labels));
-        match (is_there, is_known) {
-            (true, _) => None,
-            (false, true) => Some(limits::KNOWN_UNHEARD_MS_MAX),
-            (false, false) => Some(limits::UNKNOWN_UNHEARD_MS_MAX),
-        }
+    /// How long to wait for a worker that can take an agent, and why each that may have it cannot, if none can now.
+    fn nobody_usable(&self, wants: &Wants, model: Option<&str>) -> Option<Alone> {
+        let fitting = self.parts.workers.iter().filter(|known| wants.fit(&known.name, &known.labels));
+        let fitting = fitting.map(|known| &known.name).collect();
+        let may_have = |name: &WorkerName| self.may_have(wants, name);
+        self.greeted().alone((wants, model), fitting, may_have, self.now_ms())
     }
 
-    fn note_greeted(&self, worker: WorkerName, labels: BTreeSet<LabelName>) {
-        let mut greeted = self.greeted.lock().unwrap_or_else(PoisonError::into_inner);
-        if labels.len() <= limits::LABELS_MAX
-            && (greeted.len() < limits::WORKERS_MAX || greeted.contains_key(&worker))
-        {
-            greeted.insert(worker, (labels, Instant::now()));
-        }
+    fn greeted(&self) -> MutexGuard<'_, Greeted> {
+        self.greeted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// An agent has ended, with the result of this run if there is one: whoever asks later is told so.
@@ -312,7 +299,10 @@ impl FleetInner {
             }
             HomeNews::Connected => tracing::info!("workers can be reached"),
             HomeNews::Disconnected(why) => tracing::warn!(why, "workers cannot be reached"),
-            HomeNews::WorkerGone(worker) => tracing::info!(%worker, "a worker is gone"),
+            HomeNews::WorkerGone(worker) => {
+                tracing::info!(%worker, "a worker is gone");
+                self.greeted().gone(&worker);
+            }
         }
     }
     /// What does not fit is dropped, and said again by the lease: one that floods its agent is not read faster than that is driven.
@@ -323,9 +313,10 @@ impl FleetInner {
         };
         let (about, said) = match up.body {
             UpBody::Run { about, said } => (about, said),
-            UpBody::Hello(info) => return self.note_greeted(up.worker, info.labels),
-            UpBody::Leaving => return,
+            UpBody::Hello(info) => return self.greeted().hello(up.worker, &info, self.now_ms()),
+            UpBody::Leaving => return self.greeted().leaving(from),
         };
+        self.greeted().heard(from, self.now_ms());
         if letter.len() > letter_bytes_max(&said) {
             return tracing::debug!(worker = %from, bytes = letter.len(), "a letter is longer than its kind");
         }

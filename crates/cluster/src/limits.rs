@@ -242,5 +242,9 @@ pub const RUNS_WAITING_MAX: usize = 1_024;
 pub const LEFT_WORK_MS_MAX: u64 = 30 * 24 * 3_600_000;
 /// How long the broker keeps an offer at least that nobody repeats.
 pub(crate) const OFFERS_KEPT_MS_MIN: u64 = 300_000;
+/// What a worker says that it has, to be looked at.
+pub(crate) const HAVE_BYTES_MAX: usize = 64 << 10;
+/// Names of models that a worker says at most.
+pub(crate) const HAVE_MODELS_MAX: usize = 100;
 /// How many offers of an agent a worker leaves to others that took some and did not claim.
 pub(crate) const OFFERS_LEFT_MAX: u32 = 8;

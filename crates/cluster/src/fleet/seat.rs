@@ -173,14 +173,17 @@ impl SeatTask {
     /// Gives up where nobody is there for it: at once if no courier can have a worker for an agent that none ever had, else after a
     /// while.
     async fn look(&mut self) {
+        if self.lease.pending().is_some() {
+            return;
+        }
         let now_ms = self.fleet.now_ms();
         let hopeless: Option<Vec<String>> =
             self.fleet.parts.couriers.iter().map(|courier| courier.hopeless(&self.wants)).collect();
         let (why, patience_ms) = match hopeless {
-            Some(whys) if self.lease.epoch() == 0 => (Some(whys.join("; ")), 0),
-            Some(whys) => (Some(whys.join("; ")), limits::COURIER_AWAY_MS_MAX),
-            None => match self.fleet.nobody_heard(&self.wants) {
-                Some(patience_ms) => (None, patience_ms),
+            Some(whys) if self.lease.epoch() == 0 => (whys.join("; "), 0),
+            Some(whys) => (whys.join("; "), limits::COURIER_AWAY_MS_MAX),
+            None => match self.fleet.nobody_usable(&self.wants, self.start.model.as_deref()) {
+                Some(alone) => (alone.reason(&self.start.on), alone.patience_ms),
                 None => {
                     self.alone_since_ms = None;
                     return;
@@ -188,15 +191,9 @@ impl SeatTask {
             },
         };
         let since_ms = *self.alone_since_ms.get_or_insert(now_ms);
-        if now_ms.saturating_sub(since_ms) < patience_ms {
-            return;
+        if now_ms.saturating_sub(since_ms) >= patience_ms {
+            self.no_worker(format!("no worker can run it: {why}")).await;
         }
-        let why = why.unwrap_or_else(|| {
-            let (on, minutes) = (&self.start.on, patience_ms / 60_000);
-            format!("none that fits \"{on}\" was heard for {minutes} minutes; `posse workers` lists them")
-        });
-        let _ =
-            self.events.send(SeatEvent::NoWorker { reason: format!("no worker can run it: {why}") }).await;
     }
 
     /// Hears the letters of its workers.

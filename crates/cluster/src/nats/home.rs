@@ -31,6 +31,8 @@ use crate::names::{BlobId, HomeName, OwnerName, WorkerName};
 /// The header of an offer that says what it wants.
 pub(super) const WANTS_HEADER: &str = "Posse-Wants";
 const ID_HEADER: &str = "Nats-Msg-Id";
+/// How long a worker that says nothing is remembered where there are too many.
+const SILENT: Duration = Duration::from_millis(limits::WORKER_SILENT_MS_MAX);
 
 /// Home's courier at a broker. Dropped, it hears nothing any more.
 pub struct NatsHome {
@@ -194,9 +196,8 @@ impl HomeBroker {
 
     fn hear(&self, worker: WorkerName) {
         let mut heard = self.heard();
-        let silent = Duration::from_millis(limits::WORKER_SILENT_MS_MAX);
         if heard.len() >= limits::WORKERS_MAX {
-            heard.retain(|_, at| at.elapsed() <= silent);
+            heard.retain(|_, at| at.elapsed() <= SILENT);
         }
         if heard.len() < limits::WORKERS_MAX || heard.contains_key(&worker) {
             heard.insert(worker, Instant::now());
@@ -206,7 +207,15 @@ impl HomeBroker {
     /// Notes that a worker has an agent. Says whether that was not known.
     fn is_new_at_work(&self, worker: &WorkerName) -> bool {
         let mut at_work = self.at_work.lock().unwrap_or_else(PoisonError::into_inner);
-        at_work.len() < limits::WORKERS_MAX && !at_work.contains(worker) && at_work.insert(worker.clone())
+        if at_work.contains(worker) {
+            return false;
+        }
+        if at_work.len() >= limits::WORKERS_MAX {
+            // Those that are silent make room; they are noted again when they speak.
+            let heard = self.heard();
+            at_work.retain(|known| heard.get(known).is_some_and(|at| at.elapsed() <= SILENT));
+        }
+        at_work.len() < limits::WORKERS_MAX && at_work.insert(worker.clone())
     }
 
     /// Makes the buckets that workers need to send their files. They cannot make them themselves.
