@@ -308,10 +308,11 @@ impl<R, H: Clone + Eq + Debug> HomeLease<R, H> {
         actions
     }
 
-    /// What a run has left is taken once, and only from one that had the agent: anybody could say so.
+    /// What a run has left is taken once, and only from one that had the agent: anybody could say so. Of epochs that another process
+    /// granted nobody knows who had them, so there each may leave something, and none keeps the others from it.
     fn aside_of<T>(&self, holder: H, epoch: u64, result: R) -> HomeAction<T, R, H> {
         let had = self.past.contains(&holder) || self.is_run_of_epoch(&holder);
-        let may_have_had = epoch <= self.forgotten && !self.aside.iter().any(|(_, taken)| *taken == epoch);
+        let may_have_had = epoch <= self.forgotten;
         let is_known = self.aside.contains(&(holder.clone(), epoch));
         let room = (self.aside.len() as u64) < limits::GRANTS_MAX;
         match (1..=self.epoch).contains(&epoch) && (had || may_have_had) && room && !is_known {

@@ -57,8 +57,8 @@ pub(super) struct SeatTask {
     /// How often in a row a blob was missing.
     missed: u32,
     beside: JoinSet<DoneBeside>,
-    /// What workers have left that had lost it, by their epochs.
-    asides: HashMap<u64, Aside>,
+    /// What workers have left that had lost it. Of each epoch one at a time is taken in.
+    asides: Vec<Aside>,
     commands: SeatCommands,
     answers: RequestAnswerer<RawBody>,
     /// What workers have told of it, in bytes.
@@ -84,6 +84,7 @@ enum DoneBeside {
 
 /// What a worker has left that had lost the agent.
 struct Aside {
+    epoch: u64,
     holder: LeaseHolder,
     way: Way,
     /// Whether it is being taken in.
@@ -114,7 +115,7 @@ impl SeatTask {
             arrived: Arrived::default(),
             missed: 0,
             beside: JoinSet::new(),
-            asides: HashMap::new(),
+            asides: Vec::new(),
             package: None,
             courier: 0,
             letter: None,
@@ -270,7 +271,7 @@ impl SeatTask {
             }
             DoneBeside::Fetched { epoch, blob, bundle: Err(error), .. } => {
                 tracing::warn!(%error, epoch, "what a worker left cannot be fetched");
-                let Some(aside) = self.asides.get_mut(&epoch) else { return };
+                let Some(aside) = self.aside_under_way(epoch) else { return };
                 aside.is_under_way = false;
                 let (holder, courier) = (aside.holder.clone(), aside.way.courier);
                 self.tell_by(courier, &holder, RunDown::Missing { epoch, blob }).await;
@@ -461,12 +462,22 @@ impl SeatTask {
         let (Some(tip), Some((_, way))) = (end.tip, self.letter.clone()) else {
             return self.taken_aside(holder, epoch).await;
         };
-        let aside = Aside { holder, way: way.clone(), is_under_way: false, tries: 0 };
-        let aside = self.asides.entry(epoch).or_insert(aside);
-        if std::mem::replace(&mut aside.is_under_way, true) || aside.tries >= limits::ASIDE_TRIES_MAX {
+        if self.aside_under_way(epoch).is_some() {
             return;
         }
-        aside.tries += 1;
+        let known = self.asides.iter().position(|aside| aside.epoch == epoch && aside.holder == holder);
+        let place = known.unwrap_or(self.asides.len());
+        if known.is_none() {
+            if place as u64 >= limits::GRANTS_MAX {
+                return;
+            }
+            self.asides.push(Aside { epoch, holder, way: way.clone(), is_under_way: false, tries: 0 });
+        }
+        let Some(aside) = self.asides.get_mut(place).filter(|aside| aside.tries < limits::ASIDE_TRIES_MAX)
+        else {
+            return;
+        };
+        (aside.is_under_way, aside.tries) = (true, aside.tries + 1);
         let files = self.files.clone();
         self.beside.spawn(async move {
             DoneBeside::Fetched { epoch, tip, blob, bundle: files.fetch(&way, blob).await }
@@ -475,11 +486,18 @@ impl SeatTask {
 
     /// What was left is on a branch, or could not be taken. Then whoever left it keeps it.
     async fn aside_done(&mut self, epoch: u64, is_kept: bool) {
-        let Some(aside) = self.asides.get_mut(&epoch) else { return };
-        aside.is_under_way = false;
-        if is_kept && let Some(aside) = self.asides.remove(&epoch) {
+        let place = self.asides.iter().position(|aside| aside.epoch == epoch && aside.is_under_way);
+        let Some(place) = place else { return };
+        if is_kept {
+            let aside = self.asides.swap_remove(place);
             self.taken_aside(aside.holder, epoch).await;
+        } else {
+            self.asides[place].is_under_way = false;
         }
+    }
+
+    fn aside_under_way(&mut self, epoch: u64) -> Option<&mut Aside> {
+        self.asides.iter_mut().find(|aside| aside.epoch == epoch && aside.is_under_way)
     }
 
     async fn taken_aside(&mut self, holder: LeaseHolder, epoch: u64) {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use posse_cluster::{LeaseTimes, RunDown, RunUp};
+use posse_cluster::{HomeAction, HomeInput, HomeLease, HomeRestored, LeaseTimes, RunDown, RunUp, limits};
 use posse_engine::Engine;
 use posse_protocol::{Ending, Event, EventKind, Update};
 use posse_testkit::Turn;
@@ -168,4 +168,28 @@ async fn a_worker_that_gives_agents_back_rests_and_its_reason_is_told() {
     assert!(pauses[0] >= Duration::from_millis(250) && pauses[1] >= Duration::from_millis(500), "{pauses:?}");
     drop(foe);
     worker.kill();
+}
+
+type Home = HomeLease<&'static str, u32>;
+type Action = HomeAction<u8, &'static str, u32>;
+
+/// Home was started again and does not know who had the earlier epochs: who says so first keeps nobody else from it.
+#[test]
+fn what_was_left_of_forgotten_epochs_is_taken_from_each_once() {
+    let from = HomeRestored { epoch: 3, holder: Some(1), lease_ms: 1_000, recorded: 0 };
+    let mut home = Home::restored(LeaseTimes::for_lease(1_000), from, 0);
+    let left = |home: &mut Home, holder, epoch| -> Vec<Action> {
+        home.handle(1, HomeInput::Final { holder, epoch, after: 0, aside: true, result: "left" })
+    };
+    for holder in [8, 9] {
+        let taken = [HomeAction::TakeAside { holder, epoch: 2, result: "left" }];
+        assert_eq!(left(&mut home, holder, 2), taken, "{holder}");
+        let done = [HomeAction::SettledAck { holder, epoch: 2 }];
+        let told: Vec<Action> = home.handle(2, HomeInput::TakenAside { holder, epoch: 2 });
+        assert_eq!((told.as_slice(), left(&mut home, holder, 2).as_slice()), (&done[..], &done[..]), "once");
+    }
+    for holder in 10..10 + u32::try_from(limits::GRANTS_MAX).unwrap() {
+        let _: Vec<Action> = home.handle(2, HomeInput::TakenAside { holder, epoch: 2 });
+    }
+    assert_eq!(left(&mut home, 99, 2), [HomeAction::SettledAck { holder: 99, epoch: 2 }], "not without end");
 }
