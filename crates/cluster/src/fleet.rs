@@ -6,6 +6,7 @@ mod greeted;
 mod seat;
 mod seat_commands;
 mod seat_files;
+mod seat_items;
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ use tokio::sync::mpsc;
 use crate::courier::{HomeCourier, HomeNews};
 use crate::home_actions::ClaimRefusal;
 use crate::lease_times::LeaseTimes;
-use crate::letter_room::{Room, SeatRoom, letter_bytes_max};
+use crate::letter_room::{LetterRoom, Room, SeatRoom, letter_bytes_max};
 use crate::limits;
 use crate::message::{Down, LeaseHolder, RunAbout, RunDown, RunUp, UpBody, Wants};
 use crate::names::{BlobId, HomeName, LabelName, RunId, WorkerName};
@@ -74,6 +75,10 @@ pub(crate) struct FleetInner {
     blobs: Mutex<HashMap<PlacedBlob, usize>>,
     /// What waits for seats.
     room: SeatRoom,
+    /// Whose letter of long items is in memory.
+    turns: LetterRoom<WorkerName>,
+    /// Long requests that wait for answers.
+    asked: LetterRoom<WorkerName>,
 }
 
 /// A blob, and where it is: by which courier, and for or of which worker.
@@ -82,16 +87,19 @@ pub(crate) type PlacedBlob = (usize, WorkerName, BlobId);
 /// What a seat hears from a worker.
 pub(crate) enum SeatNews {
     /// A letter.
-    Letter {
-        /// By which courier it came.
-        courier: usize,
-        holder: LeaseHolder,
-        said: RunUp,
-        /// What it takes until it is dealt with.
-        _room: [Room; 2],
-    },
+    Letter(Letter),
     /// A courier has lost what it had.
     DataLost,
+}
+
+/// What a worker has said to an agent.
+pub(crate) struct Letter {
+    /// By which courier it came.
+    courier: usize,
+    holder: LeaseHolder,
+    said: RunUp,
+    /// What it takes until it is dealt with.
+    room: [Room; 2],
 }
 
 impl Fleet {
@@ -106,6 +114,8 @@ impl Fleet {
             passing: AtomicU64::new(0),
             blobs: Mutex::default(),
             room: SeatRoom::default(),
+            turns: LetterRoom::of_turns(),
+            asked: LetterRoom::of_requests(),
         });
         for index in 0..inner.parts.couriers.len() {
             tokio::spawn(listen(Arc::downgrade(&inner), index));
@@ -328,7 +338,7 @@ impl FleetInner {
             return self.has_ended(courier, holder, about, &said);
         };
         match self.room.try_take(from, about.agent, &said, letter.len()) {
-            Some(_room) => drop(seat.try_send(SeatNews::Letter { courier, holder, said, _room })),
+            Some(room) => drop(seat.try_send(SeatNews::Letter(Letter { courier, holder, said, room }))),
             None => tracing::debug!(worker = %from, "a letter is dropped: too much of its worker's waits"),
         }
     }

@@ -32,6 +32,16 @@ impl LetterRoom<WorkerName> {
     pub(crate) fn of_courier() -> Self {
         Self::new(limits::COURIER_WAITING_BYTES_MAX, limits::COURIER_LETTERS_MAX)
     }
+
+    /// For long requests of its agents that wait for an answer.
+    pub(crate) fn of_requests() -> Self {
+        Self::new(limits::ASKED_WAITING_BYTES_MAX, limits::COURIER_LETTERS_MAX)
+    }
+
+    /// Turns: one letter of each worker at a time, however short it is.
+    pub(crate) fn of_turns() -> Self {
+        Self::new(1, 1)
+    }
 }
 
 impl<K: Clone + Eq + Hash> LetterRoom<K> {

@@ -248,3 +248,5 @@ pub(crate) const HAVE_BYTES_MAX: usize = 64 << 10;
 pub(crate) const HAVE_MODELS_MAX: usize = 100;
 /// How many offers of an agent a worker leaves to others that took some and did not claim.
 pub(crate) const OFFERS_LEFT_MAX: u32 = 8;
+/// What the long requests of one worker's agents take together that have no answer yet.
+pub(crate) const ASKED_WAITING_BYTES_MAX: usize = 32 << 20;

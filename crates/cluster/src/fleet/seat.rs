@@ -1,7 +1,7 @@
 //! One agent that is on a worker, or waits for one: keeps its lease, and translates between the engine and letters. What takes long
 //! is done beside, so that a worker never waits for an answer about its lease.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use tokio::task::JoinSet;
 
 use super::given_back::GivenBack;
 use super::seat_commands::SeatCommands;
-use super::seat_files::{Arrived, SeatFiles, Way};
-use super::{FleetInner, SeatNews};
+use super::seat_files::{SeatFiles, Way};
+use super::seat_items::{Arrived, Needs, ReadItem};
+use super::{FleetInner, Letter, SeatNews};
 use crate::bodies::{
-    Carried, ClaimHave, ItemBody, OfferNeeds, Package, Passing, RequestBody, RunResult, WireItem, read,
-    unreadable, write,
+    Carried, ClaimHave, ItemBody, OfferNeeds, Package, Passing, RequestBody, RunResult, read, write,
 };
 use crate::courier::{CourierError, PostedOffer};
 use crate::home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 use crate::home_lease::HomeLease;
+use crate::letter_room::Room;
 use crate::limits;
 use crate::message::{
     CLUSTER_VERSION, Down, LeaseHolder, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Wants,
@@ -52,8 +53,18 @@ pub(super) struct SeatTask {
     /// What the holder starts from.
     package: Option<(u64, Package)>,
     files: SeatFiles,
-    /// Blobs that the letter names which is being taken in.
+    /// What was fetched for the letter that is being taken in.
     arrived: Arrived,
+    /// What that letter takes in memory.
+    room: Vec<Room>,
+    /// The same for letters whose items are not all on record, by the number of the last one.
+    unrecorded: VecDeque<(u64, Vec<Room>)>,
+    /// The room of long requests without an answer.
+    asked: HashMap<u64, Room>,
+    /// Whether something is being fetched for a letter.
+    is_fetching: bool,
+    /// Letters that come after that one.
+    later: VecDeque<Letter>,
     /// How often in a row a blob was missing.
     missed: u32,
     beside: JoinSet<DoneBeside>,
@@ -78,6 +89,8 @@ struct Refused(String);
 enum DoneBeside {
     /// What an agent starts from was handed to the courier, or why not.
     Packed { epoch: u64, package: Result<Package, String> },
+    /// What a letter needs was fetched, or the courier has lost a blob of it.
+    Arrived { letter: Letter, arrived: Result<Arrived, BlobId> },
     /// What a worker had left was fetched, or why not.
     Fetched { epoch: u64, tip: String, blob: BlobId, bundle: Result<PathBuf, CourierError> },
 }
@@ -113,6 +126,11 @@ impl SeatTask {
             given_back: GivenBack::default(),
             files: SeatFiles::new(Arc::clone(&fleet), start.agent),
             arrived: Arrived::default(),
+            room: Vec::new(),
+            unrecorded: VecDeque::new(),
+            asked: HashMap::new(),
+            is_fetching: false,
+            later: VecDeque::new(),
             missed: 0,
             beside: JoinSet::new(),
             asides: Vec::new(),
@@ -210,9 +228,13 @@ impl SeatTask {
     async fn told(&mut self, command: SeatCommand) {
         match command {
             SeatCommand::Place(placed) => self.place(*placed).await,
-            SeatCommand::Recorded(upto) => self.input(HomeInput::Recorded { upto }).await,
+            SeatCommand::Recorded(upto) => {
+                while self.unrecorded.pop_front_if(|(last, _)| *last <= upto).is_some() {}
+                self.input(HomeInput::Recorded { upto }).await;
+            }
             SeatCommand::Reply { id, reply } => {
                 let (epoch, id) = (id >> REQUEST_BITS, id & u64::from(u32::MAX));
+                self.asked.remove(&id);
                 let Some(way) = self.way().filter(|_| epoch == self.lease.epoch()) else { return };
                 match self.files.carry(&way, &reply).await {
                     Ok(body) => {
@@ -229,6 +251,8 @@ impl SeatTask {
             }
             SeatCommand::AsideDone { epoch, is_kept } => self.aside_done(epoch, is_kept).await,
             SeatCommand::Settled { is_kept } => {
+                self.unrecorded.clear();
+                self.asked.clear();
                 self.input(HomeInput::Settled { with_result: is_kept }).await;
                 // Whoever has not heard of it is told when it asks.
                 let own = self.lease.settled_by();
@@ -245,6 +269,7 @@ impl SeatTask {
         let epoch = placed.epoch;
         self.commands = SeatCommands::new(self.fleet.parts.times.answer_ms);
         self.answers = RequestAnswerer::default();
+        self.asked.clear();
         self.package = None;
         let claim =
             self.lease.pending().map(|holder| Way { courier: self.courier, worker: holder.worker.clone() });
@@ -265,6 +290,14 @@ impl SeatTask {
             }
             DoneBeside::Packed { package: Err(why), .. } => {
                 self.no_worker(format!("its files cannot be handed over: {why}")).await;
+            DoneBeside::Arrived { letter, arrived } => {
+                self.is_fetching = false;
+                self.fetched(letter, arrived).await;
+                while !self.is_fetching
+                    && let Some(letter) = self.later.pop_front()
+                {
+                    self.heard(SeatNews::Letter(letter)).await;
+                }
             }
             DoneBeside::Fetched { epoch, tip, bundle: Ok(bundle), .. } => {
                 let _ = self.events.send(SeatEvent::Aside { epoch, tip, bundle }).await;
@@ -285,30 +318,30 @@ impl SeatTask {
 
     /// A worker has said something.
     async fn heard(&mut self, heard: SeatNews) {
-        let SeatNews::Letter { courier, holder, said, _room } = heard else {
+        let SeatNews::Letter(letter) = heard else {
             // Offers and blobs are gone; what was said is said again by the leases.
             return self.input(HomeInput::OfferAgain).await;
         };
+        let (courier, holder) = (letter.courier, letter.holder.clone());
         let epoch = self.lease.epoch();
         let current = self.lease.holder() == Some(&holder);
         if current {
             self.courier = courier;
         }
-        let way = Way { courier, worker: holder.worker.clone() };
-        match said {
+        match &letter.said {
             RunUp::Progress { epoch: of, body } => {
-                if current && of == epoch {
-                    self.passing(&body).await;
+                if current && *of == epoch {
+                    self.passing(body).await;
                 }
             }
             RunUp::CommandAck { epoch: of, series, upto } => {
-                if current && of == epoch {
-                    self.commands.acknowledged(series, upto);
+                if current && *of == epoch {
+                    self.commands.acknowledged(*series, *upto);
                 }
             }
             RunUp::Request { epoch: of, id, open_from, body } => {
-                if current && of == epoch {
-                    self.request(id, open_from, &body).await;
+                if current && self.lease.is_current(&holder, *of) {
+                    self.request(*id, *open_from, body, &holder.worker).await;
                 }
             }
             RunUp::Claim { .. } if !self.fleet.may_have(&self.wants, &holder.worker) => {
@@ -317,73 +350,66 @@ impl SeatTask {
             RunUp::Claim { .. } if self.given_back.rests(&holder.worker, self.fleet.now_ms()) => {
                 self.tell_by(courier, &holder, RunDown::Refused(ClaimRefusal::Held)).await;
             }
-            said => {
-                match &said {
-                    RunUp::Claim { have, .. } => self.note_claim(&holder, courier, have),
-                    RunUp::GiveUp { why } if current => {
-                        self.given_back.note(&holder.worker, why, self.fleet.now_ms());
-                    }
-                    RunUp::Items { .. } if current => self.given_back.works(),
-                    _ => {}
-                }
-                if !self.fetch_first(&holder, &way, &said).await {
-                    return;
-                }
-                if let Ok(input) = said.into_lease(holder.clone()) {
-                    self.letter = Some((holder, way));
-                    self.input(input).await;
-                }
-                self.arrived = Arrived::default();
-                if self.given_back.is_too_often() && !self.lease.is_settled() {
-                    self.no_worker(self.given_back.reason(0)).await;
-                }
+            RunUp::Items { .. } | RunUp::Final { .. } if self.is_fetching && current => {
+                self.later.push_back(letter);
+            }
+            _ => self.fetch_first(letter).await,
+        }
+    }
+
+    /// Fetches what a letter of the holder needs, before it counts.
+    async fn fetch_first(&mut self, letter: Letter) {
+        let needs = Needs::of(&letter.said, self.lease.taken());
+        let needs = needs.filter(|(epoch, _)| self.lease.is_current(&letter.holder, *epoch));
+        let Some((_, needs)) = needs else { return self.take_in(letter, Arrived::default()).await };
+        let way = Way { courier: letter.courier, worker: letter.holder.worker.clone() };
+        let files = self.files.clone();
+        self.is_fetching = true;
+        self.beside
+            .spawn(async move { DoneBeside::Arrived { letter, arrived: needs.arrive(files, way).await } });
+    }
+
+    /// If the courier has lost a blob, the worker is told, and says all of it again once the blob is there.
+    async fn fetched(&mut self, mut letter: Letter, arrived: Result<Arrived, BlobId>) {
+        match arrived {
+            Ok(arrived) => {
+                self.missed = 0;
+                arrived.cut(&mut letter.said, self.lease.taken());
+                self.take_in(letter, arrived).await;
+            }
+            Err(blob) if self.missed < limits::BLOBS_MISSED_MAX => {
+                self.missed += 1;
+                let missing = RunDown::Missing { epoch: self.lease.epoch(), blob };
+                self.tell_by(letter.courier, &letter.holder, missing).await;
+            }
+            Err(blob) => {
+                self.no_worker(format!("what it sent cannot be fetched: there is no blob {blob}")).await
             }
         }
     }
 
-    /// Fetches the blobs that a letter of the holder names, before it counts. If the courier has lost one, the worker is told, and says
-    /// all of it again once the blob is there.
-    async fn fetch_first(&mut self, holder: &LeaseHolder, way: &Way, said: &RunUp) -> bool {
-        let (epoch, blobs): (u64, Vec<BlobId>) = match said {
-            RunUp::Items { epoch, first, items } => {
-                // Those that are known are repeated.
-                let known = usize::try_from((self.lease.taken() + 1).saturating_sub(*first));
-                let new = items.iter().skip(known.unwrap_or(usize::MAX));
-                let blob = |item: &RawBody| match read(item) {
-                    Ok(ItemBody::Blob(blob)) => Some(blob),
-                    _ => None,
-                };
-                (*epoch, new.filter_map(blob).collect())
+    /// Takes in what a worker has said of its lease.
+    async fn take_in(&mut self, letter: Letter, arrived: Arrived) {
+        let Letter { courier, holder, said, room } = letter;
+        let current = self.lease.holder() == Some(&holder);
+        match &said {
+            RunUp::Claim { have, .. } => self.note_claim(&holder, courier, have),
+            RunUp::GiveUp { why } if current => {
+                self.given_back.note(&holder.worker, why, self.fleet.now_ms());
             }
-            RunUp::Final { epoch, aside: false, result, .. } => (
-                *epoch,
-                read::<RunResult>(result).ok().and_then(|result| result.bundle).into_iter().collect(),
-            ),
-            _ => return true,
-        };
-        if !self.lease.is_current(holder, epoch) {
-            return true;
+            RunUp::Items { .. } if current => self.given_back.works(),
+            _ => {}
         }
-        let mut bytes = 0_u64;
-        for blob in blobs {
-            if self.arrived.has(blob) {
-                continue;
-            }
-            let fetched = self.files.fetch(way, blob).await;
-            if matches!(fetched, Err(CourierError::NoBlob(_))) && self.missed < limits::BLOBS_MISSED_MAX {
-                self.missed += 1;
-                self.tell_by(way.courier, holder, RunDown::Missing { epoch, blob }).await;
-                self.arrived = Arrived::default();
-                return false;
-            }
-            bytes = bytes.saturating_add(self.arrived.add(blob, fetched));
-            if bytes > limits::ITEM_BLOB_BYTES_MAX && matches!(said, RunUp::Items { .. }) {
-                // What is left is missed where it is looked for.
-                break;
-            }
+        (self.arrived, self.room) = (arrived, room.into());
+        if let Ok(input) = said.into_lease(holder.clone()) {
+            self.letter = Some((holder.clone(), Way { courier, worker: holder.worker }));
+            self.input(input).await;
         }
-        self.missed = 0;
-        true
+        // What became items holds on to its room until these are on record.
+        (self.arrived, self.room) = (Arrived::default(), Vec::new());
+        if self.given_back.is_too_often() && !self.lease.is_settled() {
+            self.no_worker(self.given_back.reason(0)).await;
+        }
     }
 
     fn note_claim(&mut self, holder: &LeaseHolder, courier: usize, have: &RawBody) {
@@ -435,10 +461,16 @@ impl SeatTask {
                 }
                 return Ok(());
             }
-            HomeAction::Record { items, .. } => self.items(&items)?,
+            HomeAction::Record { first, items, .. } => {
+                let last = first.saturating_add(items.len() as u64).saturating_sub(1);
+                let room = self.room.drain(..).chain(self.arrived.take_turn()).collect();
+                self.unrecorded.push_back((last, room));
+                self.items(&items)?
+            }
             HomeAction::Settle { result, .. } => {
                 let RunResult { end, bundle } = read(&result).map_err(Refused)?;
-                let bundle = bundle.map(|blob| self.arrived.take(blob)).transpose().map_err(Refused)?;
+                let bundle =
+                    bundle.map(|blob| self.arrived.take_bundle(blob)).transpose().map_err(Refused)?;
                 SeatEvent::Ended { end: Box::new(end), bundle }
             }
             HomeAction::TakeAside { holder, epoch, result } => {
@@ -511,35 +543,34 @@ impl SeatTask {
 
     fn items(&mut self, items: &[RawBody]) -> Result<SeatEvent, Refused> {
         let (mut events, mut all) = (Vec::new(), Vec::new());
-        let mut room_bytes = limits::ITEM_BLOB_BYTES_MAX;
         for item in items {
-            let (wire, bytes) = match read(item).map_err(Refused)? {
-                ItemBody::Here(wire) => (*wire, item.get().len() as u64),
-                ItemBody::Blob(blob) => {
-                    let bytes = self.arrived.bytes(blob, room_bytes).map_err(Refused)?;
-                    let read = serde_json::from_slice::<WireItem>(&bytes);
-                    let read = read.map_err(|error| Refused(unreadable(&error)))?;
-                    (read, bytes.len() as u64)
-                }
+            let ReadItem { item, contents, told_bytes } = match read(item).map_err(Refused)? {
+                ItemBody::Here(wire) => ReadItem::of_letter(*wire, item.get().len()).map_err(Refused)?,
+                ItemBody::Blob(blob) => self.arrived.next_item(blob).map_err(Refused)?,
             };
-            room_bytes = room_bytes.saturating_sub(bytes);
-            self.told_bytes = self.told_bytes.saturating_add(bytes.saturating_sub(wire.contents_bytes()));
+            self.told_bytes = self.told_bytes.saturating_add(told_bytes);
             if self.told_bytes > limits::TOLD_BYTES_MAX {
                 return Err(Refused(format!("its worker told more than {} bytes", limits::TOLD_BYTES_MAX)));
             }
-            let (item, contents) =
-                wire.opened().ok_or_else(|| Refused("a file in a message cannot be read".to_owned()))?;
             events.push(item);
             all.extend(contents);
         }
         Ok(SeatEvent::Items { items: events, contents: all })
     }
 
-    async fn request(&mut self, id: u64, open_from: u64, body: &RawBody) {
+    async fn request(&mut self, id: u64, open_from: u64, body: &RawBody, worker: &WorkerName) {
         let epoch = self.lease.epoch();
         match self.answers.arrive(id, open_from) {
             RequestArrival::New => match read::<RequestBody>(body) {
                 Ok(RequestBody { after, request }) if id <= u64::from(u32::MAX) => {
+                    if body.get().len() > limits::SHORT_LETTER_BYTES_MAX {
+                        let Some(room) = self.fleet.asked.try_take(worker, body.get().len()) else {
+                            return self
+                                .no_worker("its worker asks more than home can hold".to_owned())
+                                .await;
+                        };
+                        self.asked.insert(id, room);
+                    }
                     let id = (epoch << REQUEST_BITS) | id;
                     let _ = self.events.send(SeatEvent::Request { id, after, request }).await;
                 }
@@ -561,6 +592,7 @@ impl SeatTask {
         let event = match read(body) {
             Ok(Passing::Show(kind)) => SeatEvent::Progress(kind),
             Ok(Passing::CallOff(id)) if id <= u64::from(u32::MAX) => {
+                self.asked.remove(&id);
                 SeatEvent::CalledOff { id: (self.lease.epoch() << REQUEST_BITS) | id }
             }
             Ok(Passing::CallOff(_)) | Err(_) => return,

@@ -1,7 +1,6 @@
 //! The files of one agent that travel as blobs: those that home puts for a worker, and those that it fetches from one. It must not
 //! know what is in them.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,8 +10,9 @@ use posse_protocol::AgentId;
 use serde::Serialize;
 
 use super::{FleetInner, PlacedBlob};
-use crate::bodies::{Carried, Package, join_contents, read_within, write};
+use crate::bodies::{Carried, Package, join_contents, write};
 use crate::courier::{CourierError, HomeCourier, once_connected};
+use crate::letter_room::Room;
 use crate::limits;
 use crate::message::RawBody;
 use crate::names::{BlobId, WorkerName};
@@ -106,6 +106,11 @@ impl SeatFiles {
         Ok(path)
     }
 
+    /// Waits until a worker may send another letter of long items.
+    pub(super) async fn turn(&self, worker: &WorkerName) -> Option<Room> {
+        self.fleet.turns.take(worker, 1).await
+    }
+
     /// Nothing of it is needed any more.
     pub(super) async fn let_go(&self) {
         let needed = std::mem::take(&mut *self.needed.lock().unwrap_or_else(PoisonError::into_inner));
@@ -123,44 +128,6 @@ impl SeatFiles {
         std::fs::create_dir_all(&self.fleet.parts.folder).map_err(|error| error.to_string())?;
         let number = self.fleet.passing.fetch_add(1, Ordering::Relaxed);
         Ok(self.fleet.parts.folder.join(format!("{}-{number}", self.agent)))
-    }
-}
-
-/// Blobs that were fetched for a letter, before it is looked at.
-#[derive(Default)]
-pub(super) struct Arrived(HashMap<BlobId, Result<PathBuf, String>>);
-
-impl Arrived {
-    pub(super) fn has(&self, blob: BlobId) -> bool {
-        self.0.contains_key(&blob)
-    }
-
-    /// Adds one, and says how long it is.
-    pub(super) fn add(&mut self, blob: BlobId, fetched: Result<PathBuf, CourierError>) -> u64 {
-        let fetched = fetched.map_err(|error| format!("what it sent cannot be fetched: {error}"));
-        let bytes = fetched.as_ref().ok().and_then(|path| std::fs::metadata(path).ok());
-        self.0.insert(blob, fetched);
-        bytes.map_or(0, |found| found.len())
-    }
-
-    /// The file of a blob, which is the caller's from now on.
-    pub(super) fn take(&mut self, blob: BlobId) -> Result<PathBuf, String> {
-        self.0.remove(&blob).unwrap_or_else(|| Err("what it sent is not there".to_owned()))
-    }
-
-    /// What a blob holds, if there is room for it.
-    pub(super) fn bytes(&self, blob: BlobId, bytes_max: u64) -> Result<Vec<u8>, String> {
-        let fetched = self.0.get(&blob).ok_or("what it sent is more than home takes at once")?;
-        let read = read_within(fetched.as_ref().map_err(Clone::clone)?, bytes_max);
-        read.map_err(|why| format!("what it sent cannot be read: {why}"))
-    }
-}
-
-impl Drop for Arrived {
-    fn drop(&mut self) {
-        for fetched in self.0.values() {
-            let _ = fetched.as_ref().map(std::fs::remove_file);
-        }
     }
 }
 

@@ -1,0 +1,84 @@
+//! Agents that a worker has from an earlier process of home: what home says to them, and by which way. And places that are not there
+//! any more, or have no room.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use posse_cluster::{
+    BlobId, BlobShelves, CLUSTER_VERSION, CourierError, CourierFuture, DownBody, Fleet, FleetParts,
+    FleetWorker, HomeCourier, HomeName, HomeNews, LeaseTimes, LocalHub, LocalWorker, PostedOffer, RunAbout,
+    RunDown, RunUp, SeenWorker, Up, UpBody, WorkerCourier, WorkerName, WorkerNews, limits,
+};
+use posse_engine::Engine;
+use posse_engine::remote::{HostCommand, Seat, SeatCommand, SeatEvent, SeatStart, WorkerRun, Workers};
+use posse_protocol::{AgentId, Answer, CallId, Ending, SessionId};
+use posse_testkit::Turn;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use uuid::Uuid;
+
+use crate::fixture::{agent, nothing, soon};
+use crate::stage::{REPORT, Stage, finish, seal, start};
+
+/// Agents of a worker that is at several couriers, with epoch 1.
+pub(crate) struct HeldSeats {
+    pub(crate) fleet: Fleet,
+    /// The worker, at each courier.
+    pub(crate) workers: Vec<LocalWorker>,
+    session: SessionId,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+fn known(name: &str, labels: &[&str], models_at_home: bool) -> FleetWorker {
+    let labels = labels.iter().map(|label| label.parse().unwrap()).collect();
+    FleetWorker { name: name.parse().unwrap(), labels, models_at_home }
+}
+
+impl HeldSeats {
+    pub(crate) fn new(couriers: usize, times: LeaseTimes) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let session = SessionId::from(Uuid::from_u128(1));
+        let shelves = |number: usize| folder.path().join(format!("shelves-{number}"));
+        let hubs: Vec<LocalHub> = (0..couriers)
+            .map(|number| LocalHub::new(BlobShelves::new(shelves(number), 1 << 30), None))
+            .collect();
+        let home = |hub: &LocalHub| Arc::new(hub.home(HomeName::of_session(session))) as Arc<dyn HomeCourier>;
+        let fleet = Fleet::new(FleetParts {
+            couriers: hubs.iter().map(home).collect(),
+            seal: seal(),
+            times,
+            workers: vec![known("two", &[], true), known("three", &["big"], false)],
+            open: false,
+            models_at_home: true,
+            folder: folder.path().join("passing"),
+        });
+        let workers = hubs.iter().map(|hub| hub.worker("two".parse().unwrap())).collect();
+        Self { fleet, workers, session, folder }
+    }
+
+    pub(crate) fn seat(&self, agent: AgentId, on: &str) -> Seat {
+        let lease_ms = 600_000;
+        self.fleet.seat(SeatStart {
+            session: self.session,
+            agent,
+            on: on.to_owned(),
+            model: None,
+            repository: "r".to_owned(),
+            epoch: 1,
+            worker: Some(WorkerRun { worker: "two".to_owned(), run: "run".to_owned(), lease_ms }),
+            recorded: 0,
+        })
+    }
+
+    /// Its worker says something by one of the couriers.
+    pub(crate) async fn say(&self, courier: usize, agent: AgentId, said: RunUp) {
+        let (home, run) = (HomeName::of_session(self.session), "run".parse().unwrap());
+        let about = RunAbout { home: home.clone(), session: self.session, agent, run };
+        let body = UpBody::Run { about, said };
+        let up = Up { version: CLUSTER_VERSION, worker: "two".parse().unwrap(), body };
+        self.workers[courier].append(&home, seal().seal_up(&up).unwrap()).await.unwrap();
+    }
+}
