@@ -76,6 +76,8 @@ pub(super) struct SeatTask {
     told_bytes: u64,
     /// Whether a worker has it, or gets it: what is said to it meanwhile waits.
     has_worker: bool,
+    /// Whether the place that it is for is not configured any more.
+    is_nowhere: bool,
     /// Since when nobody seems to be there for it.
     alone_since_ms: Option<u64>,
     /// Whether nothing more comes of it.
@@ -118,7 +120,7 @@ impl SeatTask {
                 HomeLease::restored(times, from, fleet.now_ms())
             }
         };
-        let wants = fleet.wants(&start.on).unwrap_or_default();
+        let wants = fleet.wants(&start.on);
         Self {
             commands: SeatCommands::new(times.answer_ms),
             answers: RequestAnswerer::default(),
@@ -142,10 +144,11 @@ impl SeatTask {
             over: false,
             // One may have it from an earlier process of home.
             has_worker: start.worker.is_some(),
+            is_nowhere: wants.is_none(),
+            wants: wants.unwrap_or_default(),
             home: HomeName::of_session(start.session),
             fleet,
             start,
-            wants,
             lease,
             events,
         }
@@ -156,6 +159,9 @@ impl SeatTask {
         mut told: mpsc::UnboundedReceiver<SeatCommand>,
         mut heard: mpsc::Receiver<SeatNews>,
     ) {
+        if self.is_nowhere {
+            return self.end_nowhere(told).await;
+        }
         // A worker may have it from an earlier process.
         self.answer().await;
         self.input(HomeInput::Tick).await;
@@ -187,6 +193,21 @@ impl SeatTask {
             let _ = courier.withdraw(self.start.agent).await;
         }
         self.files.let_go().await;
+    }
+
+    /// Its worker was removed or renamed: no other one gets what was for that. Nothing is offered, and who had it is told when it asks.
+    async fn end_nowhere(mut self, mut told: mpsc::UnboundedReceiver<SeatCommand>) {
+        let on = &self.start.on;
+        self.no_worker(format!(
+            "there is no worker {on} any more; add it to the configuration again, or start the agent anew on another one (`posse \
+             workers` lists them)"
+        ))
+        .await;
+        while let Some(command) = told.recv().await {
+            if let SeatCommand::Settled { .. } = command {
+                return self.told(command).await;
+            }
+        }
     }
 
     /// Gives up where nobody is there for it: at once if no courier can have a worker for an agent that none ever had, else after a

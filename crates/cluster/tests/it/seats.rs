@@ -82,3 +82,17 @@ impl HeldSeats {
         self.workers[courier].append(&home, seal().seal_up(&up).unwrap()).await.unwrap();
     }
 }
+
+/// An agent of a worker that was removed from the configuration is given to no other one.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_of_a_worker_that_is_gone_goes_to_no_other() {
+    let held = HeldSeats::new(1, LeaseTimes::for_lease(1_000));
+    let mut seat = held.seat(agent(1), "gpu");
+    let event = soon("the end", seat.events.recv()).await.expect("an event");
+    let SeatEvent::NoWorker { reason } = event else { panic!("{event:?}") };
+    assert!(reason.contains("no worker gpu any more") && reason.contains("configuration"), "{reason}");
+    let none = BTreeSet::new();
+    assert!(nothing(held.workers[0].claim(&none)).await, "it is not offered");
+    seat.commands.send(SeatCommand::Settled { is_kept: false }).unwrap();
+    soon("the end of the seat", async { while seat.events.recv().await.is_some() {} }).await;
+}
