@@ -43,8 +43,8 @@ pub(super) struct SeatTask {
     wants: Wants,
     lease: HomeLease<RawBody, LeaseHolder>,
     events: mpsc::Sender<SeatEvent>,
-    /// By which courier the holder is reached.
-    courier: usize,
+    /// By which courier the holder is reached; none while one that had it before this process began was not heard yet.
+    courier: Option<usize>,
     /// Who wrote the letter that is being taken in, and how it came.
     letter: Option<(LeaseHolder, Way)>,
     /// What the newest claims have of what is needed, and how they came.
@@ -137,7 +137,7 @@ impl SeatTask {
             beside: JoinSet::new(),
             asides: Vec::new(),
             package: None,
-            courier: 0,
+            courier: None,
             letter: None,
             told_bytes: 0,
             alone_since_ms: None,
@@ -292,9 +292,8 @@ impl SeatTask {
         self.answers = RequestAnswerer::default();
         self.asked.clear();
         self.package = None;
-        let claim =
-            self.lease.pending().map(|holder| Way { courier: self.courier, worker: holder.worker.clone() });
-        let Some(way) = claim else { return };
+        let (Some(holder), Some(courier)) = (self.lease.pending(), self.courier) else { return };
+        let way = Way { courier, worker: holder.worker.clone() };
         let files = self.files.clone();
         self.has_worker = true;
         self.beside
@@ -347,7 +346,7 @@ impl SeatTask {
         let epoch = self.lease.epoch();
         let current = self.lease.holder() == Some(&holder);
         if current {
-            self.courier = courier;
+            self.courier = Some(courier);
         }
         match &letter.said {
             RunUp::Progress { epoch: of, body } => {
@@ -465,9 +464,8 @@ impl SeatTask {
             }
             HomeAction::RecordGrant { holder, epoch, lease_ms } => {
                 let claim = self.claims.iter().find(|(known, _, _)| *known == holder);
-                let (courier, has) = claim.map_or((self.courier, Vec::new()), |(_, courier, have)| {
-                    (*courier, have.commits.clone())
-                });
+                let (courier, has) = claim
+                    .map_or((None, Vec::new()), |(_, courier, have)| (Some(*courier), have.commits.clone()));
                 self.courier = courier;
                 let (worker, run) = (holder.worker.to_string(), holder.run.as_str().to_owned());
                 let worker = WorkerRun { worker, run, lease_ms };
@@ -625,7 +623,7 @@ impl SeatTask {
     /// How the holder is reached; whoever had it when this process began may not have been heard yet.
     fn way(&self) -> Option<Way> {
         let holder = self.lease.current()?;
-        Some(Way { courier: self.courier, worker: holder.worker.clone() })
+        Some(Way { courier: self.courier?, worker: holder.worker.clone() })
     }
 
     async fn send_commands(&mut self) {
@@ -652,8 +650,13 @@ impl SeatTask {
         let wrote = self.letter.as_ref().filter(|(wrote, _)| wrote == holder).map(|(_, way)| way.courier);
         let claimed =
             self.claims.iter().find(|(claimed, _, _)| claimed == holder).map(|(_, courier, _)| *courier);
-        let courier = wrote.or(claimed).unwrap_or(self.courier);
-        self.tell_by(courier, holder, said).await;
+        if let Some(courier) = wrote.or(claimed).or(self.courier) {
+            return self.tell_by(courier, holder, said).await;
+        }
+        // One of them leads to it.
+        for courier in 0..self.fleet.parts.couriers.len() {
+            self.tell_by(courier, holder, said.clone()).await;
+        }
     }
 
     async fn tell_by(&self, courier: usize, holder: &LeaseHolder, said: RunDown) {

@@ -83,6 +83,54 @@ impl HeldSeats {
     }
 }
 
+/// The next thing that home says to the worker's run.
+async fn told(news: &mut mpsc::Receiver<WorkerNews>) -> RunDown {
+    loop {
+        let Some(WorkerNews::Message(letter)) = news.recv().await else { continue };
+        let down = seal().open_down(&letter, &"two".parse().unwrap()).unwrap();
+        if let DownBody::Run { said, .. } = down.body {
+            return said;
+        }
+    }
+}
+
+async fn command(news: &mut mpsc::Receiver<WorkerNews>) -> Value {
+    loop {
+        if let RunDown::Command { body, .. } = told(news).await {
+            return serde_json::from_str(body.get()).unwrap();
+        }
+    }
+}
+
+fn answer(text: String) -> SeatCommand {
+    SeatCommand::Say(HostCommand::Answer { call: CallId("a".to_owned()), answer: Answer::Said { text } })
+}
+
+/// There are a way by ssh and a broker, and nobody knows by which one the worker comes until it speaks.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_said_to_a_worker_waits_until_its_way_is_known() {
+    let held = HeldSeats::new(2, LeaseTimes::for_lease(4_000));
+    let (own, seat) = (agent(1), held.seat(agent(1), "anywhere"));
+    let mut news = held.workers[1].follow().await.unwrap();
+    let long = "long ".repeat(limits::ITEM_BYTES_MAX);
+    seat.commands.send(answer(long.clone())).unwrap();
+    assert!(nothing(command(&mut news)).await, "it has not spoken");
+    let said = soon("the command", async {
+        loop {
+            held.say(1, own, RunUp::Renew { epoch: 1, beat: 1 }).await;
+            let heard = tokio::time::timeout(std::time::Duration::from_secs(1), command(&mut news)).await;
+            if let Ok(said) = heard {
+                return said;
+            }
+        }
+    })
+    .await;
+    let blob: BlobId = said["blob"].as_str().expect("it is too long for a letter").parse().unwrap();
+    let path = held.folder.path().join("said");
+    held.workers[1].get_blob(blob, &path).await.expect("it is where the worker is");
+    assert!(std::fs::read_to_string(path).unwrap().contains(&long));
+}
+
 /// An agent of a worker that was removed from the configuration is given to no other one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_of_a_worker_that_is_gone_goes_to_no_other() {
