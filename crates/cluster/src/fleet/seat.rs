@@ -274,6 +274,9 @@ impl SeatTask {
             SeatCommand::Settled { is_kept } => {
                 self.unrecorded.clear();
                 self.asked.clear();
+                // Nobody is there to hear what it was to be told.
+                self.commands = SeatCommands::new(self.fleet.parts.times.answer_ms);
+                self.has_worker = false;
                 self.input(HomeInput::Settled { with_result: is_kept }).await;
                 // Whoever has not heard of it is told when it asks.
                 let own = self.lease.settled_by();

@@ -131,6 +131,23 @@ async fn what_is_said_to_a_worker_waits_until_its_way_is_known() {
     assert!(std::fs::read_to_string(path).unwrap().contains(&long));
 }
 
+/// A worker that never acknowledges what it is told hears it until its agent has ended, and no longer.
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_said_again_to_an_agent_that_has_ended() {
+    let held = HeldSeats::new(1, LeaseTimes::for_lease(1_000));
+    let (own, seat) = (agent(1), held.seat(agent(1), "anywhere"));
+    let mut news = held.workers[0].follow().await.unwrap();
+    seat.commands.send(answer("once".to_owned())).unwrap();
+    held.say(0, own, RunUp::Renew { epoch: 1, beat: 1 }).await;
+    for _ in 0..2 {
+        soon("it again", command(&mut news)).await;
+    }
+    seat.commands.send(SeatCommand::Settled { is_kept: true }).unwrap();
+    soon("its end", async { while !matches!(told(&mut news).await, RunDown::Stale { .. }) {} }).await;
+    seat.commands.send(answer("late".to_owned())).unwrap();
+    assert!(nothing(command(&mut news)).await, "it has ended");
+}
+
 /// An agent of a worker that was removed from the configuration is given to no other one.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_agent_of_a_worker_that_is_gone_goes_to_no_other() {
