@@ -311,8 +311,7 @@ impl SeatTask {
                     self.input(HomeInput::GrantRecorded { epoch }).await;
                 }
             }
-            DoneBeside::Packed { package: Err(why), .. } => {
-                self.no_worker(format!("its files cannot be handed over: {why}")).await;
+            DoneBeside::Packed { epoch, package: Err(why) } => self.not_packed(epoch, &why).await,
             DoneBeside::Arrived { letter, arrived } => {
                 self.is_fetching = false;
                 self.fetched(letter, arrived).await;
@@ -332,6 +331,22 @@ impl SeatTask {
                 let (holder, courier) = (aside.holder.clone(), aside.way.courier);
                 self.tell_by(courier, &holder, RunDown::Missing { epoch, blob }).await;
             }
+        }
+    }
+
+    /// A claim of one worker fails, whose room for files may be full: it rests, and another one may have the agent.
+    async fn not_packed(&mut self, epoch: u64, why: &str) {
+        let Some(holder) = self.lease.pending().filter(|_| epoch == self.lease.epoch()).cloned() else {
+            return;
+        };
+        let why = format!("its files cannot be handed over: {why}");
+        tracing::warn!(agent = %self.start.agent, worker = %holder.worker, why, "a worker does not get an agent");
+        self.given_back.note(&holder.worker, &why, self.fleet.now_ms());
+        self.has_worker = false;
+        self.tell(&holder, RunDown::Refused(ClaimRefusal::Superseded)).await;
+        self.input(HomeInput::GiveUp { holder }).await;
+        if self.given_back.is_too_often() {
+            self.no_worker(self.given_back.reason(0)).await;
         }
     }
 

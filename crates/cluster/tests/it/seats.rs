@@ -161,3 +161,80 @@ async fn an_agent_of_a_worker_that_is_gone_goes_to_no_other() {
     seat.commands.send(SeatCommand::Settled { is_kept: false }).unwrap();
     soon("the end of the seat", async { while seat.events.recv().await.is_some() {} }).await;
 }
+
+/// A courier that has no room for what is for one worker.
+struct Full {
+    inner: Arc<dyn HomeCourier>,
+    worker: WorkerName,
+    refused: Arc<AtomicUsize>,
+}
+
+impl HomeCourier for Full {
+    fn answer_to<'a>(&'a self, home: &'a HomeName) -> CourierFuture<'a, ()> {
+        self.inner.answer_to(home)
+    }
+    fn offer(&self, offer: PostedOffer) -> CourierFuture<'_, ()> {
+        self.inner.offer(offer)
+    }
+    fn withdraw(&self, agent: AgentId) -> CourierFuture<'_, ()> {
+        self.inner.withdraw(agent)
+    }
+    fn tell<'a>(&'a self, worker: &'a WorkerName, message: Bytes) -> CourierFuture<'a, ()> {
+        self.inner.tell(worker, message)
+    }
+    fn follow(&self) -> CourierFuture<'_, mpsc::Receiver<HomeNews>> {
+        self.inner.follow()
+    }
+    fn put_blob<'a>(&'a self, worker: &'a WorkerName, from: &'a Path) -> CourierFuture<'a, BlobId> {
+        if *worker == self.worker {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Box::pin(async { Err(CourierError::BlobTooLarge { bytes: 2, max: 1 }) });
+        }
+        self.inner.put_blob(worker, from)
+    }
+    fn get_blob<'a>(&'a self, worker: &'a WorkerName, id: BlobId, to: &'a Path) -> CourierFuture<'a, ()> {
+        self.inner.get_blob(worker, id, to)
+    }
+    fn drop_blob<'a>(&'a self, worker: &'a WorkerName, id: BlobId) -> CourierFuture<'a, ()> {
+        self.inner.drop_blob(worker, id)
+    }
+    fn workers(&self) -> Vec<SeenWorker> {
+        self.inner.workers()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_one_worker_has_no_room_for_the_files_another_one_gets_the_agent() {
+    let stage = Stage::new([
+        (
+            "main",
+            vec![
+                Turn::call("agent", start("implementer", "write it")),
+                Turn::call("agent", json!({"action": "wait"})),
+                Turn::text("all done"),
+            ],
+        ),
+        ("implementer-1", vec![Turn::text(REPORT)]),
+    ])
+    .await;
+    let refused = Arc::new(AtomicUsize::new(0));
+    let inner = Arc::new(stage.hub.home("home".parse().unwrap()));
+    let full = Full { inner, worker: "one".parse().unwrap(), refused: Arc::clone(&refused) };
+    let one = stage.worker("one", &[]);
+    let engine = Engine::open(&stage.folder("home")).unwrap();
+    let fleet = stage.fleet_over(Arc::new(full));
+    let ran = tokio::spawn(finish(engine.start(stage.request("go", fleet)).unwrap()));
+    soon("it to be refused twice", async {
+        while refused.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let two = stage.worker("two", &[]);
+    let ran = soon("its end", ran).await.unwrap();
+    let report = ran.report_of("implementer-1");
+    assert_eq!(report.ending, Ending::Completed, "{report:?}");
+    assert_eq!(ran.workers_of("implementer-1").last().map(String::as_str), Some("two"));
+    one.kill();
+    two.kill();
+}
