@@ -250,8 +250,10 @@ impl Workers for Fleet {
                 || on.split(' ').all(|word| worker.labels.iter().any(|label| label.as_str() == word))
         };
         let mut meant = parts.workers.iter().filter(named).peekable();
+        // Which of them gets the agent is not known when this is asked. Each can run one whose models home calls; one that needs a model
+        // of the worker's own would not run on all.
         match meant.peek() {
-            Some(_) => meant.all(|worker| worker.models_at_home),
+            Some(_) => meant.any(|worker| worker.models_at_home),
             None => parts.models_at_home,
         }
     }

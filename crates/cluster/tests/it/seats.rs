@@ -162,6 +162,14 @@ async fn an_agent_of_a_worker_that_is_gone_goes_to_no_other() {
     soon("the end of the seat", async { while seat.events.recv().await.is_some() {} }).await;
 }
 
+/// Some workers call models themselves, and others have none: who gets the agent is not known when that is asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn home_calls_the_models_of_agents_that_any_worker_may_get_if_one_needs_that() {
+    let held = HeldSeats::new(1, LeaseTimes::for_lease(1_000));
+    let at_home = ["anywhere", "two", "three", "big"].map(|on| held.fleet.models_at_home(on));
+    assert_eq!(at_home, [true, true, false, false]);
+}
+
 /// A courier that has no room for what is for one worker.
 struct Full {
     inner: Arc<dyn HomeCourier>,
