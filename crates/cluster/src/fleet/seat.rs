@@ -1,33 +1,34 @@
 //! One agent that is on a worker, or waits for one: keeps its lease, and translates between the engine and letters. What takes long
-//! is done beside, so that a worker never waits for an answer about its lease.
+//! is done beside, so that a worker never waits for an answer about its lease. What workers say, what home says to them, and what they
+//! left that had lost it are beside this.
+
+mod asides;
+mod hears;
+mod tells;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use posse_engine::remote::{HomeReply, PlacedTask, SeatCommand, SeatEvent, SeatStart, WorkerRun};
+use posse_engine::remote::{PlacedTask, SeatCommand, SeatEvent, SeatStart, WorkerRun};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::given_back::GivenBack;
 use super::seat_commands::SeatCommands;
 use super::seat_files::{SeatFiles, Way};
-use super::seat_items::{Arrived, Needs, ReadItem};
+use super::seat_items::Arrived;
 use super::{FleetInner, Letter, SeatNews};
-use crate::bodies::{
-    Carried, ClaimHave, ItemBody, OfferNeeds, Package, Passing, RequestBody, RunResult, read, write,
-};
-use crate::courier::{CourierError, PostedOffer};
+use crate::bodies::{ClaimHave, Package, RunResult, read, write};
+use crate::courier::CourierError;
 use crate::home_actions::{ClaimRefusal, HomeAction, HomeInput, HomeRestored};
 use crate::home_lease::HomeLease;
 use crate::letter_room::Room;
 use crate::limits;
-use crate::message::{
-    CLUSTER_VERSION, Down, LeaseHolder, RawBody, RunAbout, RunDown, RunUp, TaskOffer, Wants,
-};
+use crate::message::{LeaseHolder, RawBody, RunDown, Wants};
 use crate::names::{BlobId, HomeName, RunId, WorkerName};
-use crate::requests::{RequestAnswerer, RequestArrival};
+use crate::requests::RequestAnswerer;
 
 type Action = HomeAction<RawBody, RawBody, LeaseHolder>;
 type Input = HomeInput<RawBody, RawBody, LeaseHolder>;
@@ -236,15 +237,6 @@ impl SeatTask {
         }
     }
 
-    /// Hears the letters of its workers.
-    async fn answer(&self) {
-        for courier in &self.fleet.parts.couriers {
-            if let Err(error) = courier.answer_to(&self.home).await {
-                tracing::warn!(%error, agent = %self.start.agent, "its workers cannot be heard");
-            }
-        }
-    }
-
     /// The engine has something to say.
     async fn told(&mut self, command: SeatCommand) {
         match command {
@@ -354,112 +346,6 @@ impl SeatTask {
         let _ = self.events.send(SeatEvent::NoWorker { reason }).await;
     }
 
-    /// A worker has said something.
-    async fn heard(&mut self, heard: SeatNews) {
-        let SeatNews::Letter(letter) = heard else {
-            // Offers and blobs are gone; what was said is said again by the leases.
-            return self.input(HomeInput::OfferAgain).await;
-        };
-        let (courier, holder) = (letter.courier, letter.holder.clone());
-        let epoch = self.lease.epoch();
-        let current = self.lease.holder() == Some(&holder);
-        if current {
-            self.courier = Some(courier);
-        }
-        match &letter.said {
-            RunUp::Progress { epoch: of, body } => {
-                if current && *of == epoch {
-                    self.passing(body).await;
-                }
-            }
-            RunUp::CommandAck { epoch: of, series, upto } => {
-                if current && *of == epoch {
-                    self.commands.acknowledged(*series, *upto);
-                }
-            }
-            RunUp::Request { epoch: of, id, open_from, body } => {
-                if current && self.lease.is_current(&holder, *of) {
-                    self.request(*id, *open_from, body, &holder.worker).await;
-                }
-            }
-            RunUp::Claim { .. } if !self.fleet.may_have(&self.wants, &holder.worker) => {
-                self.tell_by(courier, &holder, RunDown::Refused(ClaimRefusal::Unknown)).await;
-            }
-            RunUp::Claim { .. } if self.given_back.rests(&holder.worker, self.fleet.now_ms()) => {
-                self.tell_by(courier, &holder, RunDown::Refused(ClaimRefusal::Held)).await;
-            }
-            RunUp::Items { .. } | RunUp::Final { .. } if self.is_fetching && current => {
-                self.later.push_back(letter);
-            }
-            _ => self.fetch_first(letter).await,
-        }
-    }
-
-    /// Fetches what a letter of the holder needs, before it counts.
-    async fn fetch_first(&mut self, letter: Letter) {
-        let needs = Needs::of(&letter.said, self.lease.taken());
-        let needs = needs.filter(|(epoch, _)| self.lease.is_current(&letter.holder, *epoch));
-        let Some((_, needs)) = needs else { return self.take_in(letter, Arrived::default()).await };
-        let way = Way { courier: letter.courier, worker: letter.holder.worker.clone() };
-        let files = self.files.clone();
-        self.is_fetching = true;
-        self.beside
-            .spawn(async move { DoneBeside::Arrived { letter, arrived: needs.arrive(files, way).await } });
-    }
-
-    /// If the courier has lost a blob, the worker is told, and says all of it again once the blob is there.
-    async fn fetched(&mut self, mut letter: Letter, arrived: Result<Arrived, BlobId>) {
-        match arrived {
-            Ok(arrived) => {
-                self.missed = 0;
-                arrived.cut(&mut letter.said, self.lease.taken());
-                self.take_in(letter, arrived).await;
-            }
-            Err(blob) if self.missed < limits::BLOBS_MISSED_MAX => {
-                self.missed += 1;
-                let missing = RunDown::Missing { epoch: self.lease.epoch(), blob };
-                self.tell_by(letter.courier, &letter.holder, missing).await;
-            }
-            Err(blob) => {
-                self.no_worker(format!("what it sent cannot be fetched: there is no blob {blob}")).await
-            }
-        }
-    }
-
-    /// Takes in what a worker has said of its lease.
-    async fn take_in(&mut self, letter: Letter, arrived: Arrived) {
-        let Letter { courier, holder, said, room } = letter;
-        let current = self.lease.holder() == Some(&holder);
-        match &said {
-            RunUp::Claim { have, .. } => self.note_claim(&holder, courier, have),
-            RunUp::GiveUp { why } if current => {
-                self.given_back.note(&holder.worker, why, self.fleet.now_ms());
-            }
-            RunUp::Items { .. } if current => self.given_back.works(),
-            _ => {}
-        }
-        (self.arrived, self.room) = (arrived, room.into());
-        if let Ok(input) = said.into_lease(holder.clone()) {
-            self.letter = Some((holder.clone(), Way { courier, worker: holder.worker }));
-            self.input(input).await;
-        }
-        // What became items holds on to its room until these are on record.
-        (self.arrived, self.room) = (Arrived::default(), Vec::new());
-        if self.given_back.is_too_often() && !self.lease.is_settled() {
-            self.no_worker(self.given_back.reason(0)).await;
-        }
-    }
-
-    fn note_claim(&mut self, holder: &LeaseHolder, courier: usize, have: &RawBody) {
-        let mut have: ClaimHave = read(have).unwrap_or_default();
-        have.commits.truncate(limits::COMMITS_TOLD_MAX);
-        self.claims.retain(|(known, _, _)| known != holder);
-        if self.claims.len() >= limits::CLAIMS_KEPT_MAX {
-            self.claims.remove(0);
-        }
-        self.claims.push((holder.clone(), courier, have));
-    }
-
     /// Lets the lease take something in, and does what comes of it.
     async fn input(&mut self, input: Input) {
         let actions = self.lease.handle(self.fleet.now_ms(), input);
@@ -519,203 +405,6 @@ impl SeatTask {
         };
         let _ = self.events.send(event).await;
         Ok(())
-    }
-
-    /// What a worker that had lost the agent has left: it is told that home has it once that is so.
-    async fn aside(&mut self, holder: LeaseHolder, epoch: u64, result: &RawBody) {
-        let left: Result<RunResult, String> = read(result);
-        let Ok(RunResult { end, bundle: Some(blob) }) = left else {
-            // There is nothing to keep.
-            return self.taken_aside(holder, epoch).await;
-        };
-        let (Some(tip), Some((_, way))) = (end.tip, self.letter.clone()) else {
-            return self.taken_aside(holder, epoch).await;
-        };
-        if self.aside_under_way(epoch).is_some() {
-            return;
-        }
-        let known = self.asides.iter().position(|aside| aside.epoch == epoch && aside.holder == holder);
-        let place = known.unwrap_or(self.asides.len());
-        if known.is_none() {
-            if place as u64 >= limits::GRANTS_MAX {
-                return;
-            }
-            self.asides.push(Aside { epoch, holder, way: way.clone(), is_under_way: false, tries: 0 });
-        }
-        let Some(aside) = self.asides.get_mut(place).filter(|aside| aside.tries < limits::ASIDE_TRIES_MAX)
-        else {
-            return;
-        };
-        (aside.is_under_way, aside.tries) = (true, aside.tries + 1);
-        let files = self.files.clone();
-        self.beside.spawn(async move {
-            DoneBeside::Fetched { epoch, tip, blob, bundle: files.fetch(&way, blob).await }
-        });
-    }
-
-    /// What was left is on a branch, or could not be taken. Then whoever left it keeps it.
-    async fn aside_done(&mut self, epoch: u64, is_kept: bool) {
-        let place = self.asides.iter().position(|aside| aside.epoch == epoch && aside.is_under_way);
-        let Some(place) = place else { return };
-        if is_kept {
-            let aside = self.asides.swap_remove(place);
-            self.taken_aside(aside.holder, epoch).await;
-        } else {
-            self.asides[place].is_under_way = false;
-        }
-    }
-
-    fn aside_under_way(&mut self, epoch: u64) -> Option<&mut Aside> {
-        self.asides.iter_mut().find(|aside| aside.epoch == epoch && aside.is_under_way)
-    }
-
-    async fn taken_aside(&mut self, holder: LeaseHolder, epoch: u64) {
-        let now_ms = self.fleet.now_ms();
-        for action in self.lease.handle::<RawBody>(now_ms, HomeInput::TakenAside { holder, epoch }) {
-            if let Some((holder, said)) = RunDown::of_lease(&action) {
-                self.tell(&holder, said).await;
-            }
-        }
-    }
-
-    fn items(&mut self, items: &[RawBody]) -> Result<SeatEvent, Refused> {
-        let (mut events, mut all) = (Vec::new(), Vec::new());
-        for item in items {
-            let ReadItem { item, contents, told_bytes } = match read(item).map_err(Refused)? {
-                ItemBody::Here(wire) => ReadItem::of_letter(*wire, item.get().len()).map_err(Refused)?,
-                ItemBody::Blob(blob) => self.arrived.next_item(blob).map_err(Refused)?,
-            };
-            self.told_bytes = self.told_bytes.saturating_add(told_bytes);
-            if self.told_bytes > limits::TOLD_BYTES_MAX {
-                return Err(Refused(format!("its worker told more than {} bytes", limits::TOLD_BYTES_MAX)));
-            }
-            events.push(item);
-            all.extend(contents);
-        }
-        Ok(SeatEvent::Items { items: events, contents: all })
-    }
-
-    async fn request(&mut self, id: u64, open_from: u64, body: &RawBody, worker: &WorkerName) {
-        let epoch = self.lease.epoch();
-        match self.answers.arrive(id, open_from) {
-            RequestArrival::New => match read::<RequestBody>(body) {
-                Ok(RequestBody { after, request }) if id <= u64::from(u32::MAX) => {
-                    if body.get().len() > limits::SHORT_LETTER_BYTES_MAX {
-                        let Some(room) = self.fleet.asked.try_take(worker, body.get().len()) else {
-                            return self
-                                .no_worker("its worker asks more than home can hold".to_owned())
-                                .await;
-                        };
-                        self.asked.insert(id, room);
-                    }
-                    let id = (epoch << REQUEST_BITS) | id;
-                    let _ = self.events.send(SeatEvent::Request { id, after, request }).await;
-                }
-                Ok(_) => {}
-                Err(reason) => drop(self.events.send(SeatEvent::NoWorker { reason }).await),
-            },
-            RequestArrival::Answered(body) => self.tell_holder(RunDown::Reply { epoch, id, body }).await,
-            RequestArrival::Forgotten => {
-                let reason = "the answer is not kept any more".to_owned();
-                if let Some(body) = write(&Carried::Here(HomeReply::Refused { reason })) {
-                    self.tell_holder(RunDown::Reply { epoch, id, body }).await;
-                }
-            }
-            RequestArrival::InProgress | RequestArrival::Busy => {}
-        }
-    }
-
-    async fn passing(&mut self, body: &RawBody) {
-        let event = match read(body) {
-            Ok(Passing::Show(kind)) => SeatEvent::Progress(kind),
-            Ok(Passing::CallOff(id)) if id <= u64::from(u32::MAX) => {
-                self.asked.remove(&id);
-                SeatEvent::CalledOff { id: (self.lease.epoch() << REQUEST_BITS) | id }
-            }
-            Ok(Passing::CallOff(_)) | Err(_) => return,
-        };
-        // It may be lost.
-        let _ = self.events.try_send(event);
-    }
-
-    /// How the holder is reached; whoever had it when this process began may not have been heard yet.
-    fn way(&self) -> Option<Way> {
-        let holder = self.lease.current()?;
-        Some(Way { courier: self.courier?, worker: holder.worker.clone() })
-    }
-
-    async fn send_commands(&mut self) {
-        let epoch = self.lease.epoch();
-        while let Some(way) = self.way() {
-            let Some(command) = self.commands.next() else { break };
-            match self.files.carry(&way, &command).await {
-                Ok(body) => self.commands.send(body),
-                Err(why) => self.no_worker(format!("it cannot be told something: {why}")).await,
-            }
-        }
-        for (series, number, body) in self.commands.tick(self.fleet.now_ms()) {
-            self.tell_holder(RunDown::Command { epoch, series, number, body }).await;
-        }
-    }
-
-    async fn tell_holder(&self, said: RunDown) {
-        if let Some(holder) = self.lease.holder().cloned() {
-            self.tell(&holder, said).await;
-        }
-    }
-
-    async fn tell(&self, holder: &LeaseHolder, said: RunDown) {
-        let wrote = self.letter.as_ref().filter(|(wrote, _)| wrote == holder).map(|(_, way)| way.courier);
-        let claimed =
-            self.claims.iter().find(|(claimed, _, _)| claimed == holder).map(|(_, courier, _)| *courier);
-        if let Some(courier) = wrote.or(claimed).or(self.courier) {
-            return self.tell_by(courier, holder, said).await;
-        }
-        // One of them leads to it.
-        for courier in 0..self.fleet.parts.couriers.len() {
-            self.tell_by(courier, holder, said.clone()).await;
-        }
-    }
-
-    async fn tell_by(&self, courier: usize, holder: &LeaseHolder, said: RunDown) {
-        let about = RunAbout {
-            home: self.home.clone(),
-            session: self.start.session,
-            agent: self.start.agent,
-            run: holder.run.clone(),
-        };
-        let down = Down::run(holder.worker.clone(), about, said);
-        let sealed = self.fleet.parts.seal.seal_down(&down);
-        let (Ok(letter), Some(courier)) = (sealed, self.fleet.parts.couriers.get(courier)) else { return };
-        if let Err(error) = courier.tell(&holder.worker, letter).await {
-            tracing::debug!(%error, worker = %holder.worker, "a worker could not be told");
-        }
-    }
-
-    async fn offer(&mut self, epoch: u64, attempt: u64) {
-        self.answer().await;
-        let parts = &self.fleet.parts;
-        let needs = OfferNeeds { model: self.start.model.clone(), repository: self.start.repository.clone() };
-        let Some(needs) = write(&needs) else { return };
-        let offer = TaskOffer {
-            version: CLUSTER_VERSION,
-            owner: parts.seal.owner().clone(),
-            home: self.home.clone(),
-            session: self.start.session,
-            agent: self.start.agent,
-            epoch,
-            attempt,
-            wants: self.wants.clone(),
-            needs,
-        };
-        let Ok(bytes) = parts.seal.seal_offer(&offer) else { return };
-        for courier in &parts.couriers {
-            let (wants, bytes) = (self.wants.clone(), bytes.clone());
-            let posted = PostedOffer { agent: self.start.agent, epoch, attempt, wants, bytes };
-            if let Err(error) = courier.offer(posted).await {
-                tracing::warn!(%error, agent = %self.start.agent, "an agent could not be offered");
-            }
-        }
     }
 }
 

@@ -19,14 +19,14 @@ use crate::message::RunUp;
 use crate::names::BlobId;
 
 /// What has to be there before a letter counts.
-pub(super) enum Needs {
+pub(super) enum LetterNeeds {
     /// The items of a letter that are blobs, in order.
     Items(Vec<BlobId>),
     /// The work of a run that has ended.
     Result(BlobId),
 }
 
-impl Needs {
+impl LetterNeeds {
     /// What a letter needs, and the epoch that it is about. Items that were taken already are repeated.
     pub(super) fn of(said: &RunUp, taken: u64) -> Option<(u64, Self)> {
         match said {
