@@ -32,7 +32,7 @@ use crate::message::{CLUSTER_VERSION, DownBody, RawBody, RunDown, TaskOffer, Up,
 use crate::names::{LabelName, RunId, WorkerName};
 use crate::sign::{Seal, SealError};
 use depots::Depots;
-use places::{Busy, Places, Waits};
+use places::{AgentPlaces, Busy, Waits};
 
 /// What a worker is made of.
 pub struct WorkerParts {
@@ -72,7 +72,7 @@ pub(crate) struct WorkerInner {
     pub(crate) depots: Depots,
     began_ms: u64,
     runs: Mutex<HashMap<RunId, mpsc::Sender<RunDown>>>,
-    places: Arc<Places>,
+    places: Arc<AgentPlaces>,
     /// Names this process to homes.
     process: RunId,
     /// Orders that were carried out.
@@ -90,7 +90,7 @@ pub async fn serve(parts: WorkerParts, drain: CancellationToken, now: Cancellati
         return tracing::error!("the system gives no random numbers, so nothing is served");
     };
     let depots = Depots::new(parts.folder.clone(), parts.folder_bytes);
-    let places = Places::new(parts.capacity);
+    let places = AgentPlaces::new(parts.capacity);
     let inner = Arc::new(WorkerInner {
         parts,
         depots,

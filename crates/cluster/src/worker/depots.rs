@@ -18,7 +18,9 @@ const PASSING: &str = "passing";
 const USED: &str = "used";
 
 /// How long work stays at least that nobody has fetched.
-const LEFT_WORK_MAX: Duration = Duration::from_millis(limits::LEFT_WORK_MS_MAX);
+fn left_work_max() -> Duration {
+    Duration::from_millis(limits::LEFT_WORK_MS_MAX)
+}
 
 pub(crate) struct Depots {
     folder: PathBuf,
@@ -190,7 +192,7 @@ impl Depots {
                 Some(depot)
             }
             // What cannot be opened holds nothing for ever.
-            Err(_) if found.used.elapsed().is_ok_and(|past| past > LEFT_WORK_MAX) => None,
+            Err(_) if found.used.elapsed().is_ok_and(|past| past > left_work_max()) => None,
             Err(why) => return Err(why),
         };
         self.remove(&found.name, opened).await.map(|removed| if removed { 0 } else { found.bytes })
@@ -224,7 +226,7 @@ impl Depots {
 
 /// Makes a depot smaller, and says how large it is then.
 async fn pruned(depot: &Depot, keep_bytes: u64) -> Result<u64, String> {
-    depot.forget_work(LEFT_WORK_MAX).await.map_err(|error| error.to_string())?;
+    depot.forget_work(left_work_max()).await.map_err(|error| error.to_string())?;
     depot.prune(keep_bytes).await.map_err(|error| error.to_string())
 }
 
@@ -303,7 +305,7 @@ mod tests {
         let depots = Depots::new(folder.path().to_owned(), BYTES as u64 / 2);
         depots.make_room().await;
         assert!(a.exists() && !c.exists() && !d.exists() && depots.is_full());
-        let long = SystemTime::now() - LEFT_WORK_MAX - Duration::from_secs(1);
+        let long = SystemTime::now() - left_work_max() - Duration::from_secs(1);
         std::fs::File::open(a.join("results/one")).unwrap().set_modified(long).unwrap();
         depots.make_room().await;
         assert!(!a.exists() && !depots.is_full(), "nobody has fetched it for long");

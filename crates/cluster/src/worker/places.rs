@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use crate::limits;
 
 /// See the module.
-pub(crate) struct Places {
+pub(crate) struct AgentPlaces {
     /// How many are at work at the same time.
     capacity: usize,
     /// Agents that are at work, those that wait for others not counted.
@@ -19,7 +19,7 @@ pub(crate) struct Places {
     pub(crate) freed: Notify,
 }
 
-impl Places {
+impl AgentPlaces {
     pub(crate) fn new(capacity: usize) -> Arc<Self> {
         let (busy, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
         Arc::new(Self { capacity, busy, taken, freed: Notify::new() })
@@ -41,12 +41,12 @@ impl Places {
 
 /// Room that an agent takes while it works.
 pub(crate) struct Busy {
-    places: Arc<Places>,
+    places: Arc<AgentPlaces>,
     waits: AtomicUsize,
 }
 
 impl Busy {
-    pub(crate) fn new(places: &Arc<Places>) -> Arc<Self> {
+    pub(crate) fn new(places: &Arc<AgentPlaces>) -> Arc<Self> {
         places.busy.fetch_add(1, Ordering::AcqRel);
         places.taken.fetch_add(1, Ordering::AcqRel);
         Arc::new(Self { places: Arc::clone(places), waits: AtomicUsize::new(0) })
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn those_that_wait_take_no_room_up_to_a_limit() {
-        let places = Places::new(2);
+        let places = AgentPlaces::new(2);
         let mut held = Vec::new();
         for _ in 0..limits::RUNS_WAITING_MAX {
             assert_eq!(places.room(), 2);

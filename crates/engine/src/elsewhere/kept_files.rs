@@ -14,8 +14,8 @@ use crate::limits::{KEPT_FILES_BYTES_MAX, KEPT_FILES_MAX};
 /// Where in the data directory they are.
 const FOLDER: &str = "elsewhere";
 
-/// Contents by their SHA-256.
-pub(crate) type Contents = BTreeMap<String, Vec<u8>>;
+/// KeptContents by their SHA-256.
+pub(crate) type KeptContents = BTreeMap<String, Vec<u8>>;
 
 /// The files of one agent.
 pub(super) struct KeptFiles {
@@ -60,7 +60,7 @@ impl KeptFiles {
 
     /// The contents of files. They are held in memory, so those that are large, or many, are refused: also one that is to stand at
     /// many paths.
-    pub(super) async fn get(&self, files: &[KeptFile]) -> Result<Contents, String> {
+    pub(super) async fn get(&self, files: &[KeptFile]) -> Result<KeptContents, String> {
         let folder = self.folder.clone();
         let blobs = files.iter().filter_map(|file| file.after.as_ref()).map(|saved| saved.blob.clone());
         let blobs: Vec<String> = blobs.collect();
@@ -115,8 +115,8 @@ fn write_new(folder: &Path, contents: &[(String, Vec<u8>)]) -> io::Result<()> {
     Ok(())
 }
 
-fn read(folder: &Path, blobs: Vec<String>) -> Result<Contents, String> {
-    let (mut contents, mut bytes_in_all) = (Contents::new(), 0_u64);
+fn read(folder: &Path, blobs: Vec<String>) -> Result<KeptContents, String> {
+    let (mut contents, mut bytes_in_all) = (KeptContents::new(), 0_u64);
     for blob in blobs {
         // It came from a worker: only what is a name is looked for.
         if !blob.bytes().all(|byte| byte.is_ascii_hexdigit()) {
