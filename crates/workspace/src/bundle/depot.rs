@@ -16,7 +16,7 @@ use super::{
     incoming::{BundleFile, IncomingBundle},
     pack::write,
     scrub::open_up,
-    slots::{DepotCheckout, DepotSlots},
+    slots::{DepotCheckout, DepotSlots, is_past},
 };
 use crate::{
     Entry, Expect, Workspace, WorkspaceError, WorkspacePath,
@@ -349,11 +349,6 @@ fn remembering(base: &str, known: &[(String, String)]) -> (String, Vec<(String, 
     let moves = format!("update {reference} {base}\n") + &deleting(gone.iter());
     kept.insert(0, (reference, base.to_owned()));
     (moves, kept)
-}
-
-/// Whether that was so long ago.
-pub(super) fn is_past(at: SystemTime, by: Duration) -> bool {
-    at.elapsed().is_ok_and(|past| past > by)
 }
 
 fn deleting<'n>(gone: impl Iterator<Item = &'n (String, String)>) -> String {

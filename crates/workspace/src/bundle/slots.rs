@@ -10,6 +10,8 @@
 
 mod left;
 
+pub(super) use left::is_past;
+
 use std::{
     collections::BTreeMap,
     fs,

@@ -1,14 +1,22 @@
 //! Folders with work that could not be committed: a few stay as they are, for a person to look at, for a while.
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    time::{Duration, SystemTime},
+};
 
-use super::{super::depot::is_past, DepotCheckout, DepotSlots, SlotUse, number_of};
+use super::{DepotCheckout, DepotSlots, SlotUse, number_of};
 use crate::{
     WorkspaceError,
     git::GitError,
     limits,
     worktree::record::{CheckoutRecord, beside},
 };
+
+/// Whether that was so long ago.
+pub(in super::super) fn is_past(at: SystemTime, by: Duration) -> bool {
+    at.elapsed().is_ok_and(|past| past > by)
+}
 
 impl DepotSlots {
     /// Keeps a folder as it is, with its record and its branch.
