@@ -43,6 +43,7 @@ use crate::delegation::calls::DelegationCalls;
 use crate::driver::begin::begun;
 use crate::driver::waiting::last_word_ms;
 use crate::elsewhere::kept_files::KeptFiles;
+pub(crate) use crate::elsewhere::kept_files::forget_kept;
 use crate::elsewhere::mirror::Mirror;
 use crate::elsewhere::questions::RemoteQuestions;
 use crate::elsewhere::requests::{CarriedOut, Requests};
@@ -142,7 +143,7 @@ impl RemoteDriver {
         let seat = workers.seat(seat);
         let (own, grant) = (start.conversation.model.clone(), start.grant.clone());
         let calls = DelegationCalls::new(Arc::clone(&crew), start.who.id, own, grant);
-        let kept = KeptFiles::new(crew.checkouts.data_dir(), &start.who.id.to_string());
+        let kept = KeptFiles::new(crew.checkouts.data_dir(), start.who.id);
         let (answer, answered) = mpsc::unbounded_channel();
         let mirror = Mirror::new(start.conversation, recall, effects, recorded);
         let mut driver = Self {

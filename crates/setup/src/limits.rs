@@ -92,6 +92,8 @@ pub(crate) const RENEW_MS_MIN: u64 = 100;
 pub(crate) const RENEW_SHARE: u64 = 3;
 /// How many agents a worker runs at the same time.
 pub(crate) const WORKER_CAPACITY_MAX: usize = 1_000;
+/// Agents of a process that was killed which a worker forgets when it starts.
+pub(crate) const FORMER_AGENTS_MAX: usize = 10_000;
 /// The room of a worker for repositories and checkouts in MiB, if nothing is said.
 pub(crate) const WORKER_FOLDER_USUAL_MB: u64 = 20_000;
 /// The largest file with a certificate authority.

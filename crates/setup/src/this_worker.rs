@@ -20,7 +20,7 @@ use crate::config::{Config, ModelsAt};
 use crate::error::PrepareError;
 use crate::fleet::{labels, lease_times, nats_address, seal};
 use crate::fleet_error::FleetError;
-use crate::limits::{WORKER_PLACES_MAX, WORKER_PROCESS_BYTES_MAX};
+use crate::limits::{FORMER_AGENTS_MAX, WORKER_PLACES_MAX, WORKER_PROCESS_BYTES_MAX};
 use crate::paths::Paths;
 use crate::plan::{SessionPlan, models};
 use crate::wishes::Wishes;
@@ -181,6 +181,7 @@ impl ThisWorker {
             ..WorkerAbout::of_this_machine(&settings, sandbox, names).await
         };
         let engine = Engine::open(&folder.join("record"))?;
+        forget_former(&engine).await;
         let drained = drained_file(paths);
         Ok(Self { place, settings, name, seal, times, engine, models, tools, about, drained })
     }
@@ -227,6 +228,15 @@ impl ThisWorker {
             drained,
         };
         Ok((parts, place))
+    }
+}
+
+/// Forgets the agents of a process that was killed. Their homes give them to others, and what they committed is elsewhere.
+async fn forget_former(engine: &Engine) {
+    for session in engine.sessions(FORMER_AGENTS_MAX).unwrap_or_default() {
+        if let Err(error) = engine.delete_session(&session).await {
+            tracing::warn!(%error, session = %session.id, "an agent of a former process stays on this worker's record");
+        }
     }
 }
 

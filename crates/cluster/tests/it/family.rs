@@ -264,3 +264,39 @@ async fn work_whose_branch_has_other_commits_is_on_a_branch_beside_it() {
     let sent = files.run_git(&["for-each-ref", "refs/posse/sent"]);
     assert_eq!(sent, "", "nothing is left of what was sent");
 }
+
+/// What home keeps of an agent that has not ended goes with its session.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_session_leaves_nothing_of_what_home_had_kept() {
+    let never = Arc::new(AtomicBool::new(false));
+    let stage = Stage::new([
+        ("main", main_turns(start("implementer", "write it"))),
+        (
+            "implementer-1",
+            vec![
+                Turn::call("write_file", json!({"path": "one.txt", "content": "1\n"})),
+                Turn::text(REPORT).after(&never),
+            ],
+        ),
+    ])
+    .await;
+    let worker = stage.worker("one", &[]);
+    let engine = Engine::open(&stage.folder("home")).unwrap();
+    let mut session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    let id = session.id;
+    loop {
+        if let Update::Event(event) = session.next().await.expect("the session goes on")
+            && matches!(event.kind, EventKind::WorkKept { .. })
+        {
+            break;
+        }
+    }
+    session.detach().await.unwrap();
+    drop(session);
+    let kept = || std::fs::read_dir(stage.folder("home").join("elsewhere")).unwrap().count();
+    assert_eq!(kept(), 1);
+    let row = engine.find_session(&id.to_string()).unwrap();
+    engine.delete_session(&row).await.unwrap();
+    assert_eq!(kept(), 0);
+    worker.kill();
+}

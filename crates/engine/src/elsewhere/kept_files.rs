@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use posse_protocol::KeptFile;
+use posse_protocol::{AgentId, KeptFile};
 use sha2::{Digest as _, Sha256};
 
 use crate::limits::{KEPT_FILES_BYTES_MAX, KEPT_FILES_MAX};
@@ -27,8 +27,8 @@ pub(super) struct KeptFiles {
 }
 
 impl KeptFiles {
-    pub(super) fn new(data_dir: &Path, agent: &str) -> Self {
-        Self { folder: data_dir.join(FOLDER).join(agent), bytes: 0, files: 0, paths: 0 }
+    pub(super) fn new(data_dir: &Path, agent: AgentId) -> Self {
+        Self { folder: folder_of(data_dir, agent), bytes: 0, files: 0, paths: 0 }
     }
 
     /// A file beside them, for as long as the agent runs.
@@ -71,6 +71,15 @@ impl KeptFiles {
     pub(super) fn clear(&self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
+}
+
+fn folder_of(data_dir: &Path, agent: AgentId) -> PathBuf {
+    data_dir.join(FOLDER).join(agent.to_string())
+}
+
+/// Forgets what was kept of an agent that goes off the record before it has ended.
+pub(crate) fn forget_kept(data_dir: &Path, agent: AgentId) {
+    let _ = fs::remove_dir_all(folder_of(data_dir, agent));
 }
 
 /// It reads and writes, which takes as long as a worker wants.

@@ -7,6 +7,7 @@ use posse_store::{Hit, SessionRow, Stats, StatsQuery};
 use posse_workspace::Workspace;
 
 use crate::changes::checkouts::Checkouts;
+use crate::elsewhere::forget_kept;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::record::session_lock::SessionLock;
@@ -35,6 +36,9 @@ impl Engine {
             // A folder that is gone has no repository to keep work in.
             Err(_) => Vec::new(),
         };
+        for agent in self.parts.store.agents(id)? {
+            forget_kept(self.parts.processes.data_dir(), agent.id);
+        }
         self.parts.store.delete_session(id)?;
         Ok(branches)
     }
