@@ -139,6 +139,8 @@ pub const SSH_AWAY_MS_MAX: u64 = 600_000;
 pub const COURIER_AWAY_MS_MAX: u64 = 600_000;
 /// How often is looked whether an agent that waits can have a worker at all.
 pub const HOPE_LOOK_MS: u64 = 500;
+/// How long ssh has to pass on what the other end says last, once its pipe has ended.
+pub(crate) const SSH_LAST_WORDS_MS_MAX: u64 = 5_000;
 /// How long ssh may take to end.
 pub const SSH_END_MS_MAX: u64 = 2_000;
 /// Lines of its standard error that are told when it has ended.

@@ -229,6 +229,8 @@ async fn run_once(
     if spoke {
         locked(tries).since = Some(Instant::now());
     }
+    // What it says as it ends may come after the end of its pipe.
+    let _ = tokio::time::timeout(Duration::from_millis(limits::SSH_LAST_WORDS_MS_MAX), handle.wait()).await;
     handle.stop();
     let _ = tokio::time::timeout(Duration::from_millis(limits::SSH_END_MS_MAX), handle.wait()).await;
     match said(&handle) {

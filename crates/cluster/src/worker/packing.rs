@@ -131,6 +131,8 @@ impl Packer {
             }
             Ok(None) => {}
             Err(not) => {
+                // In a process that is about to end, everything fails: it does not get beyond this, and tells home nothing.
+                tokio::task::yield_now().await;
                 let place = place_of(&depot, &checkout, not.left);
                 tracing::warn!(run = %self.run, why = not.why, place, "an agent's work stays on this worker");
                 let name = &self.inner.parts.name;

@@ -30,7 +30,7 @@ impl Far {
         let far = Self { person: Person::with_model(model, project), sshd: Sshd::start() };
         let program = far.program(script);
         far.person.configure_more(&format!(
-            "[cluster]\nlease = \"2s\"\n[workers.gpu]\nssh = {:?}\nssh_options = {:?}\nprogram = {program:?}\nlabels = [\"cuda\"]\n",
+            "[cluster]\nlease = \"6s\"\n[workers.gpu]\nssh = {:?}\nssh_options = {:?}\nprogram = {program:?}\nlabels = [\"cuda\"]\n",
             far.sshd.host(),
             far.sshd.options(),
         ));
