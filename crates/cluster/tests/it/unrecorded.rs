@@ -13,14 +13,16 @@ use crate::seats::HeldSeats;
 
 /// Long items of each agent.
 const ITEMS: u64 = 2;
-/// The contents of one file are in memory, and little else.
-const GROWTH_MB_MAX: u64 = 330;
+/// A quarter of what one can have.
+const ITEM_BYTES: u64 = limits::ITEM_BLOB_BYTES_MAX / 4;
+/// One item is in memory as it came, and its contents, and little else.
+const GROWTH_MB_MAX: u64 = 130;
 
-/// An item as long as one can be: an event, and the contents of one file.
+/// A long item: an event, and the contents of one file.
 async fn long_item(held: &HeldSeats) -> RawBody {
     let item = json!({"kind": EventKind::told(Sender::Parent, "do it")});
     let head = format!("{{\"item\":{item},\"contents\":{{\"{}\":\"", "a".repeat(64));
-    let room = usize::try_from(limits::ITEM_BLOB_BYTES_MAX).unwrap() - head.len() - 3;
+    let room = usize::try_from(ITEM_BYTES).unwrap() - head.len() - 3;
     let path = held.folder.path().join("long item");
     std::fs::write(&path, format!("{head}{}\"}}}}", "A".repeat(room / 4 * 4))).unwrap();
     let blob: BlobId = held.workers[0].put_blob(&path).await.unwrap();
@@ -54,7 +56,7 @@ async fn long_items_that_nobody_records_take_the_memory_of_one() {
     })
     .await;
     // Long enough for the others, if they were read.
-    for _ in 0..20 {
+    for _ in 0..10 {
         say_all().await;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }

@@ -220,14 +220,14 @@ static TOLD: &[Attempt] = &[
         ]
     ),
     // More than the record takes at once, of all agents together.
-    harmless!("many", vec![EventKind::CutShort { turn: 1, text: String::new() }; 30_000]),
+    harmless!("many", vec![EventKind::CutShort { turn: 1, text: String::new() }; 10_000]),
     // More than can be compared with each other.
     harmless!("effects", {
         let effect = |n: usize| {
             let path = format!("{n}");
             Effect::File(FileChange { path, created: true, lines_added: 1, lines_removed: 0 })
         };
-        vec![finished("x", (0..60_000).map(effect).collect())]
+        vec![finished("x", (0..20_000).map(effect).collect())]
     }),
     // It says that it has changed files; home measures none.
     Attempt {

@@ -59,10 +59,10 @@ static FILES: &[Attempt] = &[
         comes: Comes::Completed,
         play: |mut held, _| {
             Box::pin(async move {
-                let bytes = vec![b'x'; 3 << 20];
+                let bytes = vec![b'x'; 1 << 20];
                 let mut first = life()[0].clone();
                 let kept = |n: usize| json!({"path": format!("f/{n}"), "after": {"mode": "100644", "blob": sha256(&bytes)}});
-                first["here"]["item"]["kept"] = (0..1_000).map(kept).collect();
+                first["here"]["item"]["kept"] = (0..700).map(kept).collect();
                 first["here"]["contents"] = json!({sha256(&bytes): BASE64_STANDARD.encode(&bytes)});
                 assert!(held.tell(&[first]).await && held.tell(&life()[1..]).await);
                 held.end(&super::foe::end()).await;
