@@ -21,6 +21,23 @@ fn main_turns(of_agent: serde_json::Value) -> Vec<Turn> {
     ]
 }
 
+fn begin(stage: &Stage) -> (Engine, Session) {
+    let engine = Engine::open(&stage.folder("home")).unwrap();
+    let session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    (engine, session)
+}
+
+/// Follows a session to the first event that is wanted.
+async fn until(session: &mut Session, mut is_wanted: impl FnMut(&Event) -> bool) -> Event {
+    loop {
+        if let Update::Event(event) = session.next().await.expect("the session goes on")
+            && is_wanted(&event)
+        {
+            return Event::clone(&event);
+        }
+    }
+}
+
 /// Follows a session to its end, and does something at each event.
 async fn follow(mut session: Session, mut at: impl FnMut(&Event)) -> Ran {
     let mut events = Vec::new();
@@ -59,18 +76,18 @@ async fn a_sub_agent_at_home_goes_on_when_its_home_was_started_again() {
     ])
     .await;
     let worker = stage.worker("one", &[]);
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let mut session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    let (engine, mut session) = begin(&stage);
     let id = session.id;
     let mut explores = None;
-    loop {
-        let Update::Event(event) = session.next().await.expect("the session goes on") else { continue };
-        match &event.kind {
-            EventKind::AgentAdmitted { name, .. } if name == "explore-1" => explores = Some(event.agent),
-            EventKind::ToolFinished { .. } if explores == Some(event.agent) => break,
-            _ => {}
+    until(&mut session, |event| match &event.kind {
+        EventKind::AgentAdmitted { name, .. } if name == "explore-1" => {
+            explores = Some(event.agent);
+            false
         }
-    }
+        EventKind::ToolFinished { .. } => explores == Some(event.agent),
+        _ => false,
+    })
+    .await;
     session.detach().await.unwrap();
     drop((session, engine));
     gate.store(true, Ordering::SeqCst);
@@ -103,16 +120,18 @@ async fn a_background_command_that_ends_by_itself_is_told_to_its_agent() {
     ])
     .await
     .with_worker("one", &[]);
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
-    let mut told_main = false;
-    let ran = follow(session, |event| match &event.kind {
-        // A message of home with a number of its own.
-        EventKind::TurnStarted { .. } if !told_main => told_main = true,
-        EventKind::BackgroundEnded { .. } => gate.store(true, Ordering::SeqCst),
-        _ => {}
+    let (engine, mut session) = begin(&stage);
+    let id = session.id;
+    until(&mut session, |event| matches!(event.kind, EventKind::BackgroundStarted { .. })).await;
+    // A message that home has numbered.
+    assert!(session.tell("implementer-1", "be quick", false));
+    let ran = follow(session, |event| {
+        if matches!(event.kind, EventKind::BackgroundEnded { .. }) {
+            gate.store(true, Ordering::SeqCst);
+        }
     });
     let ran = soon("the end of the session", ran).await;
+    let ran = Ran { events: engine.events_after(id, Seq(0), 100_000).unwrap(), report: ran.report };
     assert_eq!(ran.report_of("implementer-1").ending, Ending::Completed);
     let told = |kind: &&EventKind| matches!(kind, EventKind::Told { text, .. } if text.contains("cmd-1 ended with exit code 3"));
     assert_eq!(ran.of("implementer-1").into_iter().filter(told).count(), 1);
@@ -126,16 +145,11 @@ async fn a_command_on_a_worker_is_moved_to_the_background() {
     ])
     .await
     .with_worker("one", &[]);
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let mut session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
-    let (agent, call) = loop {
-        if let Update::Event(event) = session.next().await.expect("the session goes on")
-            && let EventKind::ToolStarted { call, tool, .. } = &event.kind
-            && tool == "shell"
-        {
-            break (event.agent, call.clone());
-        }
-    };
+    let (_engine, mut session) = begin(&stage);
+    let began = |event: &Event| matches!(&event.kind, EventKind::ToolStarted { tool, .. } if tool == "shell");
+    let event = until(&mut session, began).await;
+    let EventKind::ToolStarted { call, .. } = event.kind else { unreachable!("it was looked for") };
+    let agent = event.agent;
     // It is on record before it runs.
     let name = soon("its name", async {
         loop {
@@ -174,8 +188,7 @@ async fn background_commands_end_with_a_worker_that_is_lost_and_the_agent_is_tol
     .await;
     stage.times = LeaseTimes::for_lease(1_500);
     let mut one = Some(stage.worker("one", &[]));
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    let (_engine, session) = begin(&stage);
     let mut two = None;
     let ran = follow(session, |event| {
         if matches!(event.kind, EventKind::BackgroundStarted { .. })
@@ -242,8 +255,7 @@ async fn work_whose_branch_has_other_commits_is_on_a_branch_beside_it() {
     ])
     .await
     .with_worker("one", &[]);
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    let (_engine, session) = begin(&stage);
     let (files, mut own) = (&stage.files, None);
     let ran = follow(session, |event| {
         if let EventKind::CheckedOut { branch, .. } = &event.kind {
@@ -281,16 +293,9 @@ async fn a_deleted_session_leaves_nothing_of_what_home_had_kept() {
     ])
     .await;
     let worker = stage.worker("one", &[]);
-    let engine = Engine::open(&stage.folder("home")).unwrap();
-    let mut session = engine.start(stage.request("go", stage.fleet("home"))).unwrap();
+    let (engine, mut session) = begin(&stage);
     let id = session.id;
-    loop {
-        if let Update::Event(event) = session.next().await.expect("the session goes on")
-            && matches!(event.kind, EventKind::WorkKept { .. })
-        {
-            break;
-        }
-    }
+    until(&mut session, |event| matches!(event.kind, EventKind::WorkKept { .. })).await;
     session.detach().await.unwrap();
     drop(session);
     let kept = || std::fs::read_dir(stage.folder("home").join("elsewhere")).unwrap().count();
