@@ -178,7 +178,9 @@ fn start_inside(
         // SAFETY: ends the process without anything of the parent's being run twice.
         unsafe { libc::_exit(inside::run(line, plan, placeholders, who, cgroup, wait)) }
     }
-    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).ok_or_else(std::io::Error::last_os_error);
+    // Less than none would be all processes, for whoever ends it.
+    let pid = i32::try_from(pid.max(0)).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or_else(std::io::Error::last_os_error);
     let pid = pid.step("making user, mount and process namespaces")?;
     // The command's streams are not ours to hold open.
     super::release_streams();

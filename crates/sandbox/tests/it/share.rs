@@ -18,7 +18,8 @@ const NOBODY: u32 = 65534;
 
 /// Becomes another user if it can, and tries what `stands_in_for_a_session` does.
 fn as_user(ordinary: bool, case: &str) -> Vec<String> {
-    let folder = tempfile::tempdir().unwrap();
+    // On a disk: files in memory count as memory.
+    let folder = tempfile::tempdir_in("/var/tmp").unwrap();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
     let work = folder.path().join("work");
     std::fs::create_dir(&work).unwrap();
